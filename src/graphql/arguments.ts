@@ -1,0 +1,78 @@
+import {
+  type GraphQLArgument,
+  type GraphQLInputField,
+  type GraphQLInputType,
+  getNullableType,
+  isInputObjectType,
+  isListType,
+} from 'graphql';
+import { badInput } from './refusals.ts';
+import { textProblem } from './text.ts';
+
+export type Arguments = Readonly<Record<string, unknown>>;
+
+/** JSON inside an argument may nest this deep. */
+const MAX_DEPTH = 16;
+
+/**
+ * The arguments as they are compared: coerced values, members of input objects that are null or
+ * left out are gone (null equals omitted). What is inside a scalar (a JSON object) is data and stays.
+ */
+export function normalised(
+  args: Arguments,
+  definitions: readonly (GraphQLArgument | GraphQLInputField)[],
+): Arguments {
+  return Object.fromEntries(
+    definitions
+      .filter(({ name }) => args[name] !== undefined && args[name] !== null)
+      .map(({ name, type }) => [name, normalisedValue(args[name], type)]),
+  );
+}
+
+function normalisedValue(value: unknown, type: GraphQLInputType): unknown {
+  const nullable = getNullableType(type);
+  if (value === null || value === undefined) return null;
+  if (isListType(nullable) && Array.isArray(value)) {
+    return value.map((item) => normalisedValue(item, nullable.ofType));
+  }
+  if (isInputObjectType(nullable)) {
+    return normalised(value as Arguments, Object.values(nullable.getFields()));
+  }
+  return value;
+}
+
+/**
+ * Refuses what no text from outside may hold (see `text.ts`), in every argument at any depth, names
+ * of JSON members included.
+ *
+ * @throws BAD_USER_INPUT naming the argument
+ */
+export function checkTexts(value: unknown, path: string, depth = 0): void {
+  if (depth > MAX_DEPTH) throw badInput(path, 'is nested too deeply');
+  if (typeof value === 'string') refuse(path, textProblem(value));
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, member] of Object.entries(value)) {
+    const problem = textProblem(name);
+    if (problem !== undefined) throw badInput(path, `has a member whose name ${problem}`);
+    checkTexts(member, path === '' ? name : `${path}.${name}`, depth + 1);
+  }
+}
+
+function refuse(path: string, problem: string | undefined): void {
+  if (problem !== undefined) throw badInput(path, problem);
+}
+
+/** The paths at which two normalised argument objects differ; never the values. */
+export function differingPaths(one: unknown, other: unknown, path = ''): readonly string[] {
+  if (isPlain(one) && isPlain(other)) {
+    const names = new Set([...Object.keys(one), ...Object.keys(other)]);
+    return [...names].flatMap((name) =>
+      differingPaths(one[name], other[name], path === '' ? name : `${path}.${name}`),
+    );
+  }
+  return JSON.stringify(one) === JSON.stringify(other) ? [] : [path];
+}
+
+function isPlain(value: unknown): value is Arguments {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

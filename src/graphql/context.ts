@@ -1,0 +1,46 @@
+import DataLoader from 'dataloader';
+import type { CreatePaymentDeps, Payment, PaymentReader } from '../payments/index.ts';
+import { unauthenticated } from './refusals.ts';
+
+/** The caller, as its credentials say. */
+export interface Caller {
+  readonly merchantId: string;
+  readonly scopes: ReadonlySet<string>;
+}
+
+/** What every resolver may use; the same for all requests. */
+export interface Services extends CreatePaymentDeps {
+  readonly reader: PaymentReader;
+  /** How long answers are kept for quick replays, in ms. */
+  readonly answerTtlMs: number;
+}
+
+/** One request. */
+export interface Context {
+  readonly services: Services;
+  readonly caller: Caller | undefined;
+  /** The header Idempotency-Key, unquoted, if there was one. */
+  readonly idempotencyKeyHeader: string | undefined;
+  readonly correlationId: string;
+  /** The caller's payments by id; undefined where there is none. */
+  readonly payments: DataLoader<string, Payment | undefined>;
+  /** Set once the answer is a replay or a join, for the header Idempotent-Replayed. */
+  replayed: boolean;
+}
+
+export function newContext(
+  request: Pick<Context, 'services' | 'caller' | 'idempotencyKeyHeader' | 'correlationId'>,
+): Context {
+  const { reader } = request.services;
+  return {
+    ...request,
+    replayed: false,
+    payments: new DataLoader((ids: readonly string[]) => reader.byIds(merchantOf(request), ids)),
+  };
+}
+
+/** @throws UNAUTHENTICATED if nobody is signed in */
+export function merchantOf({ caller }: Pick<Context, 'caller'>): string {
+  if (caller === undefined) throw unauthenticated();
+  return caller.merchantId;
+}

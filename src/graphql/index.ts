@@ -1,0 +1,11 @@
+export { type Caller, type Context, newContext, type Services } from './context.ts';
+export {
+  type IdempotencyOptions,
+  type IdempotentCall,
+  idempotentTypeDefs,
+  type Receipt,
+  withIdempotency,
+} from './idempotent.ts';
+export { fileInPackage } from './package-files.ts';
+export { buildSchema, type SchemaOptions } from './schema.ts';
+export { type GraphQLAnswer, GraphQLServer, type GraphQLServerOptions } from './server.ts';

@@ -1,0 +1,53 @@
+import { randomUUID } from 'node:crypto';
+import type { GraphQLFormattedError } from 'graphql';
+import { JournalUnavailable } from '../payments/index.ts';
+import { STATUS_OF_CODE, unavailable } from './refusals.ts';
+import { withoutCardNumbers } from './text.ts';
+
+const UNAVAILABLE_RETRY_MS = 1_000;
+
+/**
+ * What a client may read of an error. Refusals go out as they are; whatever was not expected goes
+ * out as a code and a correlation id, and to `report` as it is. No message repeats a card number.
+ */
+export function maskError(
+  formatted: GraphQLFormattedError,
+  original: unknown,
+  report: (error: unknown, correlationId: string) => void,
+): GraphQLFormattedError {
+  if (original instanceof JournalUnavailable) {
+    const { message, extensions } = unavailable(UNAVAILABLE_RETRY_MS);
+    return { ...placeOf(formatted), message, extensions };
+  }
+  const code = String(formatted.extensions?.['code'] ?? 'INTERNAL_SERVER_ERROR');
+  if (code !== 'INTERNAL_SERVER_ERROR' && STATUS_OF_CODE[code] !== undefined) {
+    return {
+      ...formatted,
+      message: withoutCardNumbers(formatted.message),
+      extensions: { ...advice(code), ...formatted.extensions },
+    };
+  }
+  const correlationId = randomUUID();
+  report(original, correlationId);
+  return {
+    ...placeOf(formatted),
+    message: 'The server failed to answer this request.',
+    extensions: {
+      ...advice('INTERNAL_SERVER_ERROR'),
+      code: 'INTERNAL_SERVER_ERROR',
+      correlationId,
+    },
+  };
+}
+
+/** Codes that GraphQL itself gives out say no more than the code; the rest is the same for all. */
+function advice(code: string) {
+  return { retryable: code === 'INTERNAL_SERVER_ERROR', safeToRetryWithSameKey: true };
+}
+
+function placeOf({ path, locations }: GraphQLFormattedError) {
+  return {
+    ...(path === undefined ? {} : { path }),
+    ...(locations === undefined ? {} : { locations }),
+  };
+}

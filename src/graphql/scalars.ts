@@ -1,0 +1,90 @@
+import {
+  GraphQLError,
+  GraphQLScalarType,
+  Kind,
+  type ValueNode,
+  valueFromASTUntyped,
+} from 'graphql';
+import { MAX_AMOUNT_MINOR, standing } from '../payments/index.ts';
+
+const DIGITS = /^[1-9][0-9]{0,13}$/;
+const AMOUNT_RULE = `an amount is a JSON integer or a string of digits from 1 to ${MAX_AMOUNT_MINOR}`;
+
+function amount(value: unknown): number {
+  const number = typeof value === 'string' && DIGITS.test(value) ? Number(value) : value;
+  if (typeof number !== 'number' || !Number.isInteger(number)) throw new GraphQLError(AMOUNT_RULE);
+  if (number < 1 || number > MAX_AMOUNT_MINOR) throw new GraphQLError(AMOUNT_RULE);
+  return number;
+}
+
+export const MinorUnits = new GraphQLScalarType<number, number>({
+  name: 'MinorUnits',
+  serialize: (value) => Number(value),
+  parseValue: amount,
+  parseLiteral: (node) => amount(literal(node, Kind.INT, Kind.STRING)),
+});
+
+function currency(value: unknown): string {
+  const code = typeof value === 'string' && /^[A-Za-z]{3}$/.test(value) ? value.toUpperCase() : '';
+  const today = new Date().toISOString().slice(0, 10);
+  const found = standing(code, today);
+  if (found === 'active') return code;
+  const what = code === '' ? 'not a currency code' : `${code} is ${found}`;
+  throw new GraphQLError(`a currency is an ISO 4217 code that is valid today, and this is ${what}`);
+}
+
+export const CurrencyCode = new GraphQLScalarType<string, string>({
+  name: 'CurrencyCode',
+  serialize: String,
+  parseValue: currency,
+  parseLiteral: (node) => currency(literal(node, Kind.STRING)),
+});
+
+function text(value: unknown): string {
+  if (typeof value === 'string') return value;
+  throw new GraphQLError('an idempotency key is a string');
+}
+
+/** Only its type is checked here; its form is checked where the key is used, under its own code. */
+export const IdempotencyKey = new GraphQLScalarType<string, string>({
+  name: 'IdempotencyKey',
+  serialize: String,
+  parseValue: text,
+  parseLiteral: (node) => text(literal(node, Kind.STRING)),
+});
+
+export const DateTime = new GraphQLScalarType<Date, string>({
+  name: 'DateTime',
+  serialize: (value) => (value instanceof Date ? value : new Date(String(value))).toISOString(),
+});
+
+export const Decimal = new GraphQLScalarType<string, string>({
+  name: 'Decimal',
+  serialize: String,
+});
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+function jsonObject(value: unknown): JsonObject {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    return value as JsonObject;
+  }
+  throw new GraphQLError('this is not a JSON object');
+}
+
+export const JSONObject = new GraphQLScalarType<JsonObject, JsonObject>({
+  name: 'JSONObject',
+  serialize: jsonObject,
+  parseValue: jsonObject,
+  parseLiteral: (node, variables) => jsonObject(valueFromASTUntyped(node, variables)),
+});
+
+function literal(node: ValueNode, ...kinds: readonly Kind[]): unknown {
+  return kinds.includes(node.kind) && 'value' in node
+    ? node.kind === Kind.INT
+      ? Number(node.value)
+      : node.value
+    : undefined;
+}
+
+export const scalars = { MinorUnits, CurrencyCode, IdempotencyKey, DateTime, Decimal, JSONObject };

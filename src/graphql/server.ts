@@ -1,0 +1,180 @@
+import {
+  ApolloServer,
+  type ApolloServerPlugin,
+  type GraphQLRequestContextDidResolveOperation,
+  type GraphQLRequestContextWillSendResponse,
+  HeaderMap,
+} from '@apollo/server';
+import { unwrapResolverError } from '@apollo/server/errors';
+import {
+  ApolloServerPluginCacheControlDisabled,
+  ApolloServerPluginInlineTraceDisabled,
+  ApolloServerPluginLandingPageDisabled,
+  ApolloServerPluginSchemaReportingDisabled,
+  ApolloServerPluginUsageReportingDisabled,
+} from '@apollo/server/plugin/disabled';
+import {
+  type DocumentNode,
+  type GraphQLSchema,
+  Kind,
+  type OperationDefinitionNode,
+  OperationTypeNode,
+} from 'graphql';
+import { LRUCache } from 'lru-cache';
+import type { Context } from './context.ts';
+import { maskError } from './mask.ts';
+import { forbidden, STATUS_OF_CODE, unauthenticated } from './refusals.ts';
+import { DOCUMENT_LIMITS, validationRules } from './rules.ts';
+
+export interface GraphQLServerOptions {
+  readonly schema: GraphQLSchema;
+  readonly introspection: boolean;
+  /** Hides "Did you mean" and the like. */
+  readonly hideSuggestions: boolean;
+  /** Told of each unexpected error, with the id the client was given; it must not throw. */
+  readonly onInternalError: (error: unknown, correlationId: string) => void;
+  /** Told of each error code that went out; it must not throw. */
+  readonly onRefused: (code: string) => void;
+}
+
+/** An HTTP request as far as GraphQL is concerned. */
+export interface GraphQLRequest {
+  readonly method: string;
+  /** The query string, with its question mark, or an empty text. */
+  readonly search: string;
+  readonly contentType: string | undefined;
+  readonly accept: string;
+  /** True if the request carries a header that no plain HTML form can send. */
+  readonly preflighted: boolean;
+  /** The parsed JSON body. */
+  readonly body: unknown;
+  readonly context: Context;
+}
+
+export interface GraphQLAnswer {
+  readonly status: number;
+  readonly headers: Iterable<readonly [string, string]>;
+  readonly text: string;
+}
+
+const KNOWN_DOCUMENTS = 1_000;
+
+/** Apollo Server, told what an HTTP request was and asked what to answer. */
+export class GraphQLServer {
+  readonly #apollo: ApolloServer<Context>;
+
+  constructor(options: GraphQLServerOptions) {
+    this.#apollo = new ApolloServer<Context>({
+      schema: options.schema,
+      introspection: options.introspection,
+      hideSchemaDetailsFromClientErrors: options.hideSuggestions,
+      includeStacktraceInErrorResponses: false,
+      stopOnTerminationSignals: false,
+      persistedQueries: false,
+      allowBatchedHttpRequests: false,
+      csrfPrevention: true,
+      parseOptions: { maxTokens: DOCUMENT_LIMITS.tokens },
+      validationRules,
+      documentStore: boundedDocuments(),
+      stringifyResult: JSON.stringify,
+      formatError: (formatted, error) =>
+        maskError(formatted, unwrapResolverError(error), options.onInternalError),
+      plugins: [
+        ApolloServerPluginCacheControlDisabled(),
+        ApolloServerPluginInlineTraceDisabled(),
+        ApolloServerPluginLandingPageDisabled(),
+        ApolloServerPluginSchemaReportingDisabled(),
+        ApolloServerPluginUsageReportingDisabled(),
+        gate(options.onRefused),
+      ],
+    });
+  }
+
+  start(): Promise<void> {
+    return this.#apollo.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#apollo.stop();
+  }
+
+  async answer(request: GraphQLRequest): Promise<GraphQLAnswer> {
+    const headers = new HeaderMap([['accept', request.accept]]);
+    if (request.contentType !== undefined) headers.set('content-type', request.contentType);
+    if (request.preflighted) headers.set('apollo-require-preflight', 'true');
+    const answer = await this.#apollo.executeHTTPGraphQLRequest({
+      httpGraphQLRequest: {
+        method: request.method,
+        headers,
+        body: request.body,
+        search: request.search,
+      },
+      context: async () => request.context,
+    });
+    if (answer.body.kind !== 'complete') throw new TypeError('Answers in parts are not served.');
+    return { status: answer.status ?? 200, headers: answer.headers, text: answer.body.string };
+  }
+}
+
+/** Who may run the operation, before anything runs; and what the status line says afterwards. */
+function gate(onRefused: (code: string) => void): ApolloServerPlugin<Context> {
+  return {
+    requestDidStart: async () => ({
+      didResolveOperation: async (request) => authorise(request),
+      willSendResponse: async (request) => stamp(request, onRefused),
+    }),
+  };
+}
+
+/** @throws UNAUTHENTICATED or FORBIDDEN; anybody may ask for the schema, where that is switched on */
+function authorise({
+  operation,
+  contextValue,
+}: GraphQLRequestContextDidResolveOperation<Context>): void {
+  if (operation === undefined) return;
+  const { caller } = contextValue;
+  if (caller === undefined) {
+    if (asksForSchemaOnly(operation)) return;
+    throw unauthenticated();
+  }
+  const writes = operation.operation === OperationTypeNode.MUTATION;
+  const scope = writes ? 'payments:write' : 'payments:read';
+  if (!caller.scopes.has(scope)) throw forbidden(scope);
+}
+
+function asksForSchemaOnly({ selectionSet }: OperationDefinitionNode): boolean {
+  return selectionSet.selections.every(
+    (selection) => selection.kind === Kind.FIELD && selection.name.value.startsWith('__'),
+  );
+}
+
+function stamp(
+  { response, contextValue }: GraphQLRequestContextWillSendResponse<Context>,
+  onRefused: (code: string) => void,
+): void {
+  const { http, body } = response;
+  http.headers.set('cache-control', 'no-store');
+  if (contextValue.replayed) http.headers.set('idempotent-replayed', 'true');
+  if (body.kind !== 'single') return;
+  const { errors, data } = body.singleResult;
+  for (const { extensions } of errors ?? []) onRefused(String(extensions?.['code']));
+  const extensions = errors?.[0]?.extensions;
+  if (extensions === undefined || (data !== null && data !== undefined)) return;
+  http.status ??= STATUS_OF_CODE[String(extensions['code'])] ?? 500;
+  const retryAfterMs = extensions['retryAfterMs'];
+  if (typeof retryAfterMs === 'number') {
+    http.headers.set('retry-after', String(Math.ceil(retryAfterMs / 1_000)));
+  }
+}
+
+/** Documents with inlined values never come again: they may push out no more than this many. */
+function boundedDocuments() {
+  const documents = new LRUCache<string, DocumentNode>({ max: KNOWN_DOCUMENTS });
+  return {
+    get: async (key: string) => documents.get(key),
+    set: async (key: string, document: DocumentNode) => {
+      documents.set(key, document);
+    },
+    delete: async (key: string) => documents.delete(key),
+  };
+}

@@ -1,0 +1,59 @@
+/** The separators that people put between the groups of a card number. */
+const SEPARATOR = '[\\s\\-\\u2010-\\u2015]';
+const UUID = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi;
+const DIGIT_RUN = new RegExp(`\\d(?:${SEPARATOR}*\\d){12,}`, 'g');
+const SEPARATORS = new RegExp(`${SEPARATOR}+`);
+const CARD_DIGITS = { least: 13, most: 19 } as const;
+/** C0, DEL and C1. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that are refused
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
+const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
+
+/** What is wrong with a text from outside, or undefined. Never repeats the text. */
+export function textProblem(text: string): string | undefined {
+  if (CONTROL.test(text)) return 'must not contain NUL or other control characters';
+  if (LONE_SURROGATE.test(text)) return 'must be well-formed Unicode (it has a lone surrogate)';
+  if (holdsCardNumber(text)) return 'must not contain a card number';
+  return undefined;
+}
+
+/**
+ * True if 13 to 19 digits in a row pass the Luhn check (ISO/IEC 7812-1, annex B), whether they are
+ * written together or in groups. The digits of a UUID are none, whatever they add up to.
+ */
+export function holdsCardNumber(text: string): boolean {
+  return cardNumberRuns(text).length > 0;
+}
+
+/** The text with every run of digits that holds a card number taken out. */
+export function withoutCardNumbers(text: string): string {
+  return cardNumberRuns(text).reduce((rest, run) => rest.replaceAll(run, '[redacted]'), text);
+}
+
+function cardNumberRuns(text: string): readonly string[] {
+  if (!/\d/.test(text.normalize('NFKC'))) return [];
+  const plain = text.normalize('NFKC').replace(UUID, 'uuid');
+  return (plain.match(DIGIT_RUN) ?? []).filter(someGroupsAreCard);
+}
+
+/** Looks at every sequence of whole groups, so that a number beside a card number hides nothing. */
+function someGroupsAreCard(run: string): boolean {
+  const groups = run.split(SEPARATORS);
+  return groups.some((_, start) => {
+    let digits = '';
+    for (const group of groups.slice(start)) {
+      digits += group;
+      if (digits.length > CARD_DIGITS.most) return false;
+      if (digits.length >= CARD_DIGITS.least && passesLuhn(digits)) return true;
+    }
+    return false;
+  });
+}
+
+function passesLuhn(digits: string): boolean {
+  const sum = [...digits].reverse().reduce((total, digit, index) => {
+    const value = Number(digit) * (index % 2 === 1 ? 2 : 1);
+    return total + (value > 9 ? value - 9 : value);
+  }, 0);
+  return sum % 10 === 0;
+}

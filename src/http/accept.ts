@@ -1,0 +1,14 @@
+import Negotiator from 'negotiator';
+
+const JSON_TYPE = 'application/json';
+const GRAPHQL_TYPE = 'application/graphql-response+json';
+
+/**
+ * The media type to answer in, or undefined if the client accepts none that we have. Decided before
+ * anything runs: a payment must not be made only to be answered with 406.
+ */
+export function acceptable(accept: string | undefined): string | undefined {
+  if (accept === undefined || accept === '*/*' || accept === JSON_TYPE) return JSON_TYPE;
+  if (accept === GRAPHQL_TYPE) return GRAPHQL_TYPE;
+  return new Negotiator({ headers: { accept } }).mediaType([JSON_TYPE, GRAPHQL_TYPE]);
+}

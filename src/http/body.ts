@@ -1,0 +1,54 @@
+import type { IncomingMessage } from 'node:http';
+
+/** The largest request body, in bytes. */
+export const MAX_BODY_BYTES = 64 * 1024;
+
+/** What cannot be read is answered with this status and said in these words. */
+export class BadBody extends Error {
+  override readonly name = 'BadBody';
+  readonly status: 400 | 413 | 415;
+
+  constructor(status: 400 | 413 | 415, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+const UTF_8 = new TextDecoder('utf-8', { fatal: true });
+const JSON_IN_UTF_8 = /^\s*application\/json\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i;
+
+/** True if the body is JSON in UTF-8, by what the header says. */
+export function saysJson(contentType: string): boolean {
+  return JSON_IN_UTF_8.test(contentType);
+}
+
+/** @throws BadBody if the body is too large, not UTF-8 or not JSON */
+export async function readJson(request: IncomingMessage): Promise<unknown> {
+  const bytes = await readBytes(request);
+  try {
+    return JSON.parse(UTF_8.decode(bytes));
+  } catch {
+    throw new BadBody(400, 'The body is not JSON in UTF-8.');
+  }
+}
+
+function readBytes(request: IncomingMessage): Promise<Buffer> {
+  const tooLarge = new BadBody(413, `The body may have at most ${MAX_BODY_BYTES} bytes.`);
+  if (Number(request.headers['content-length'] ?? 0) > MAX_BODY_BYTES) {
+    return Promise.reject(tooLarge);
+  }
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    request.on('data', (chunk: Buffer) => {
+      length += chunk.length;
+      if (length <= MAX_BODY_BYTES) chunks.push(chunk);
+      else reject(tooLarge);
+    });
+    request.on('end', () =>
+      resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)),
+    );
+    request.on('error', () => reject(new BadBody(400, 'The body was cut off.')));
+    request.on('aborted', () => reject(new BadBody(400, 'The body was cut off.')));
+  });
+}

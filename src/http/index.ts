@@ -1,0 +1,5 @@
+export { type EndpointOptions, GraphQLEndpoint, type Identified } from './graphql-endpoint.ts';
+export { Limits } from './limits.ts';
+export { Metrics, type OpenWork } from './metrics.ts';
+export { Pages } from './pages.ts';
+export { HttpServer } from './server.ts';

@@ -1,0 +1,58 @@
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+
+/** What the journal holds that has no outcome yet. */
+export interface OpenWork {
+  readonly byState: Readonly<Record<string, number>>;
+  /** Age of the oldest entry in state UNKNOWN, in seconds; 0 if there is none. */
+  readonly oldestUnknownS: number;
+}
+
+/** What this process counts, in the Prometheus text format. */
+export class Metrics {
+  readonly registry = new Registry();
+  readonly answered: Counter<'outcome'>;
+  readonly refused: Counter<'code'>;
+  readonly storeErrors: Counter;
+  readonly poolReplaced: Counter;
+  readonly unrecorded: Counter;
+  readonly recovered: Counter<'fate'>;
+
+  /** @param openWork asked at each scrape */
+  constructor(openWork: () => Promise<OpenWork>) {
+    const registers = [this.registry];
+    const counter = <Label extends string>(name: string, help: string, labelNames: Label[] = []) =>
+      new Counter({ name: `semel_${name}_total`, help, labelNames, registers });
+    collectDefaultMetrics({ register: this.registry });
+    this.answered = counter('answered', 'Money mutations answered, by how.', ['outcome']);
+    this.refused = counter('refused', 'Errors that went out, by code.', ['code']);
+    this.storeErrors = counter('store_errors', 'Calls of the first door that failed.');
+    this.poolReplaced = counter('pool_replaced', 'Database pools replaced on suspicion.');
+    this.unrecorded = counter('unrecorded', 'PSP answers that could not be written at once.');
+    this.recovered = counter('recovered', 'Entries that recovery dealt with, by fate.', ['fate']);
+    for (const outcome of ['executed', 'replayed', 'joined', 'in_doubt']) {
+      this.answered.inc({ outcome }, 0);
+    }
+    this.#watchOpenWork(openWork);
+  }
+
+  #watchOpenWork(openWork: () => Promise<OpenWork>): void {
+    const registers = [this.registry];
+    const oldest = new Gauge({
+      name: 'semel_oldest_unknown_seconds',
+      help: 'Age of the oldest journal entry in state UNKNOWN.',
+      registers,
+    });
+    const open = new Gauge({
+      name: 'semel_open_entries',
+      help: 'Journal entries whose outcome is not known yet, by state.',
+      labelNames: ['state'],
+      registers,
+      async collect() {
+        const { byState, oldestUnknownS } = await openWork();
+        for (const [state, count] of Object.entries(byState)) this.set({ state }, count);
+        oldest.set(oldestUnknownS);
+      },
+    });
+    open.reset();
+  }
+}

@@ -1,0 +1,155 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { sendRefusal, sendText } from './answer.ts';
+import type { GraphQLEndpoint } from './graphql-endpoint.ts';
+import type { Metrics } from './metrics.ts';
+import type { Pages } from './pages.ts';
+
+export interface HttpServerOptions {
+  readonly endpoint: GraphQLEndpoint;
+  readonly metrics: Metrics;
+  /** Why this server cannot serve, or undefined if it can. */
+  readonly whyNotReady: () => Promise<string | undefined>;
+  readonly pages: Pages;
+  /** Told of each error that no handler expected; it must not throw. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Times in ms. The idle time-out lies above the 60 s after which balancers drop a connection. */
+const TIMES = { headers: 5_000, request: 10_000, idle: 75_000, check: 1_000 } as const;
+const MAX_HEADER_BYTES = 16 * 1024;
+
+/** The server's only door: `/graphql`, the probes and the pages. */
+export class HttpServer {
+  readonly #options: HttpServerOptions;
+  readonly #server: Server;
+  readonly #underWay = new Set<ServerResponse>();
+  #draining = false;
+
+  constructor(options: HttpServerOptions) {
+    this.#options = options;
+    this.#server = createServer(
+      {
+        maxHeaderSize: MAX_HEADER_BYTES,
+        headersTimeout: TIMES.headers,
+        requestTimeout: TIMES.request,
+        keepAliveTimeout: TIMES.idle,
+        connectionsCheckingInterval: TIMES.check,
+      },
+      (request, response) => void this.#serve(request, response),
+    );
+  }
+
+  /** @returns where it listens */
+  async listen(host: string, port: number): Promise<AddressInfo> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen(port, host, () => resolve());
+    });
+    return this.#server.address() as AddressInfo;
+  }
+
+  /**
+   * Takes no new work, lets what runs end, at most for `graceMs`, and closes.
+   *
+   * @returns false if something was still running when the time was up
+   */
+  async drain(graceMs: number): Promise<boolean> {
+    this.#draining = true;
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#server.closeIdleConnections();
+    for (const response of this.#underWay) response.shouldKeepAlive = false;
+    const endsAt = performance.now() + graceMs;
+    while (this.#underWay.size > 0 && performance.now() < endsAt) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    const whole = this.#underWay.size === 0;
+    this.#server.closeAllConnections();
+    await closed;
+    return whole;
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.#underWay.add(response);
+    response.shouldKeepAlive &&= !this.#draining;
+    try {
+      await this.#route(request, response);
+    } catch (error) {
+      this.#options.onError(error);
+      sendRefusal(response, 'application/json', {
+        status: 500,
+        code: 'INTERNAL_SERVER_ERROR',
+        message: 'The server failed to answer this request.',
+      });
+    } finally {
+      this.#underWay.delete(response);
+    }
+  }
+
+  async #route(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = request.url ?? '/';
+    const mark = url.indexOf('?');
+    const path = mark < 0 ? url : url.slice(0, mark);
+    const search = mark < 0 ? '' : url.slice(mark);
+    if (path === '/graphql') return this.#graphql(request, response, search);
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      response.setHeader('allow', 'GET, HEAD');
+      return sendText(response, path === '/' ? 405 : 404, 'Not here.\n');
+    }
+    switch (path) {
+      case '/healthz':
+        return sendText(response, 200, 'alive\n');
+      case '/readyz':
+        return this.#ready(response);
+      case '/metrics':
+        return this.#metrics(response);
+      default:
+        return this.#options.pages.serve(path, response);
+    }
+  }
+
+  #graphql(
+    request: IncomingMessage,
+    response: ServerResponse,
+    search: string,
+  ): Promise<void> | void {
+    if (this.#draining) {
+      return sendRefusal(response, 'application/json', {
+        status: 503,
+        code: 'IDEMPOTENCY_UNAVAILABLE',
+        message: 'This server is stopping. Nothing was executed. Ask again with the same key.',
+        retryAfterMs: 1_000,
+      });
+    }
+    if (request.method === 'GET' && wantsPage(request, search)) {
+      return this.#options.pages.serve('/graphql', response);
+    }
+    if (request.method !== 'GET' && request.method !== 'POST') {
+      response.setHeader('allow', 'GET, POST');
+      const message = 'GraphQL is served by POST, and queries by GET.';
+      return sendRefusal(response, 'application/json', {
+        status: 405,
+        code: 'BAD_REQUEST',
+        message,
+      });
+    }
+    return this.#options.endpoint.handle(request, response, search);
+  }
+
+  async #ready(response: ServerResponse): Promise<void> {
+    const why = this.#draining ? 'stopping' : await this.#options.whyNotReady();
+    sendText(response, why === undefined ? 200 : 503, `${why ?? 'ready'}\n`);
+  }
+
+  async #metrics(response: ServerResponse): Promise<void> {
+    const { registry } = this.#options.metrics;
+    const text = await registry.metrics();
+    response.setHeader('content-type', registry.contentType);
+    response.end(text);
+  }
+}
+
+/** A browser that was pointed at the endpoint. */
+function wantsPage(request: IncomingMessage, search: string): boolean {
+  return search === '' && (request.headers.accept ?? '').includes('text/html');
+}

@@ -1,0 +1,170 @@
+import { randomUUID } from 'node:crypto';
+import { decode, encode, roundTrip, UNKNOWN } from './answer.ts';
+import type { Call, Ending, Result } from './call.ts';
+import { type Clock, systemClock } from './clock.ts';
+import { Flights } from './flights.ts';
+import type { Intent, Lease, Store, Verdict } from './store.ts';
+
+export interface OnceOptions {
+  readonly store: Store;
+  /** How long a claim holds without being settled, in ms. Longer than the work may take. */
+  readonly leaseMs: number;
+  readonly answerTtlMs: number;
+  /** How long a duplicate waits for the first answer, in ms. */
+  readonly joinWaitMs: number;
+  /**
+   * True if the work writes a journal with a uniqueness of its own (the second door). Then a lost
+   * store is survivable and a throw leaves the decision to the journal. False means the store is
+   * all there is: without it calls are refused, and a throw pins "outcome unknown" to the key.
+   */
+  readonly journaled: boolean;
+  readonly maxWaitersPerKey?: number;
+  readonly maxWaiters?: number;
+  readonly clock?: Clock;
+  /** Told of every store failure; it must not throw. */
+  readonly onStoreError?: (error: unknown) => void;
+}
+
+/** Thrown by work that can prove it had no effect; the only throw that frees the key. */
+export class NotExecuted extends Error {
+  override readonly name = 'NotExecuted';
+}
+
+const POLL_MS = { first: 100, most: 1_000 } as const;
+const UNAVAILABLE_RETRY_MS = 1_000;
+
+type Claimed = Verdict | { readonly kind: 'no-store' };
+
+/** Runs each intent's work once: claim, work, settle. One `Once` serves a process. */
+export class Once {
+  readonly #options: OnceOptions;
+  readonly #clock: Clock;
+  readonly #flights: Flights;
+
+  constructor(options: OnceOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#flights = new Flights({
+      maxPerKey: options.maxWaitersPerKey ?? 1_000,
+      maxInAll: options.maxWaiters ?? 10_000,
+      joinWaitMs: options.joinWaitMs,
+      clock: this.#clock,
+    });
+  }
+
+  /** @throws what the work threw; nothing of its own */
+  run<A>(call: Call<A>): Promise<Ending<A>> {
+    return this.#flights.share(call, () => this.#lead(call));
+  }
+
+  /** The plot: ask the store; run, or wait and ask again until the wait is used up. */
+  async #lead<A>(call: Call<A>): Promise<Ending<A>> {
+    const lease: Lease = {
+      intent: call.intent,
+      fingerprint: call.fingerprint,
+      token: randomUUID(),
+    };
+    const deadline = this.#clock.now() + this.#options.joinWaitMs;
+    let pollMs: number = POLL_MS.first;
+    for (let waited = false; ; waited = true) {
+      const turn = await this.#turn(call, lease, waited);
+      if (turn.kind !== 'busy') return turn;
+      const left = deadline - this.#clock.now();
+      if (call.onInFlight === 'REFUSE' || left <= 0) return turn;
+      await this.#pause(call.intent, Math.min(pollMs, left));
+      pollMs = Math.min(pollMs * 2, POLL_MS.most);
+    }
+  }
+
+  async #turn<A>(call: Call<A>, lease: Lease, waited: boolean): Promise<Ending<A>> {
+    const claimed = await this.#claim(lease);
+    switch (claimed.kind) {
+      case 'busy':
+      case 'mismatch':
+        return claimed;
+      case 'replay': {
+        const kept = decode<A>(claimed.answer);
+        if (kept.kind === 'answer') {
+          return { kind: 'answered', how: waited ? 'JOINED' : 'REPLAYED', answer: kept.answer };
+        }
+        if (kept.kind === 'unknown') return { kind: 'unknown' };
+        return this.#withoutLease(call, waited);
+      }
+      case 'no-store':
+        return this.#withoutLease(call, waited);
+      case 'run':
+        return this.#conclude(call, lease, await this.#work(call, lease), waited);
+    }
+  }
+
+  async #withoutLease<A>(call: Call<A>, waited: boolean): Promise<Ending<A>> {
+    if (!this.#options.journaled) {
+      return { kind: 'unavailable', retryAfterMs: UNAVAILABLE_RETRY_MS };
+    }
+    return this.#conclude(call, undefined, await call.work(), waited);
+  }
+
+  async #work<A>(call: Call<A>, lease: Lease): Promise<Result<A>> {
+    try {
+      return await call.work();
+    } catch (error) {
+      if (error instanceof NotExecuted) await this.#release(lease);
+      else if (!this.#options.journaled) await this.#keep(call, lease, UNKNOWN);
+      throw error;
+    }
+  }
+
+  async #conclude<A>(
+    call: Call<A>,
+    lease: Lease | undefined,
+    result: Result<A>,
+    waited: boolean,
+  ): Promise<Ending<A>> {
+    if (result.kind === 'done') {
+      await this.#keep(call, lease, encode(result.answer));
+      const how = result.first ? 'EXECUTED' : waited ? 'JOINED' : 'REPLAYED';
+      return { kind: 'answered', how, answer: roundTrip(result.answer) };
+    }
+    await this.#release(lease);
+    if (result.kind === 'busy' || result.kind === 'mismatch') return result;
+    const how = result.kind === 'open' ? 'IN_DOUBT' : 'EXECUTED';
+    return { kind: 'answered', how, answer: roundTrip(result.answer) };
+  }
+
+  async #claim(lease: Lease): Promise<Claimed> {
+    try {
+      return await this.#options.store.claim(lease, this.#options.leaseMs);
+    } catch (error) {
+      this.#options.onStoreError?.(error);
+      return { kind: 'no-store' };
+    }
+  }
+
+  #keep<A>(call: Call<A>, lease: Lease | undefined, text: string): Promise<void> {
+    const ttlMs = call.answerTtlMs ?? this.#options.answerTtlMs;
+    return this.#tell(lease, (held) => this.#options.store.settle(held, text, ttlMs));
+  }
+
+  #release(lease: Lease | undefined): Promise<void> {
+    return this.#tell(lease, (held) => this.#options.store.release(held));
+  }
+
+  /** A store that cannot be told forgets by itself when the lease ends: nothing is lost. */
+  async #tell(lease: Lease | undefined, say: (held: Lease) => Promise<boolean>): Promise<void> {
+    if (lease === undefined) return;
+    try {
+      await say(lease);
+    } catch (error) {
+      this.#options.onStoreError?.(error);
+    }
+  }
+
+  async #pause(intent: Intent, ms: number): Promise<void> {
+    try {
+      await this.#options.store.wait(intent, ms);
+    } catch (error) {
+      this.#options.onStoreError?.(error);
+      await this.#clock.sleep(ms);
+    }
+  }
+}

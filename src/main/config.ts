@@ -1,0 +1,186 @@
+import { z } from 'zod';
+
+/** What the environment says, checked. Times are in ms unless the name says otherwise. */
+export type Config = Readonly<z.output<typeof variables>> & { readonly lockTtlMs: number };
+
+/** A send needs this much of the lease beyond the PSP time-out, and T1 some time before it. */
+const LEAST_SPARE_MS = 1_500;
+const MOST_JOIN_WAIT_MS = 10_000;
+const MOST_MS = 2_147_483_647;
+
+const milliseconds = (fallback: number, least = 1) =>
+  z.coerce
+    .number()
+    .int()
+    .min(least)
+    .max(MOST_MS)
+    .default(fallback)
+    .describe(`a whole number of milliseconds from ${least} to ${MOST_MS}`);
+
+const url = (...schemes: readonly string[]) =>
+  z
+    .string()
+    .refine((text) => URL.canParse(text) && schemes.includes(new URL(text).protocol.slice(0, -1)))
+    .optional()
+    .describe(`a URL that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`);
+
+const onOff = z
+  .enum(['on', 'off', 'true', 'false', '1', '0'])
+  .transform((text) => ['on', 'true', '1'].includes(text))
+  .optional()
+  .describe('on or off');
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+
+/** Every variable, its default, and (as its description) what is accepted. */
+export const variables = z.object({
+  NODE_ENV: z
+    .enum(['development', 'test', 'production'])
+    .default('development')
+    .describe('development, test or production'),
+  HOST: z.string().min(1).default('127.0.0.1').describe('a host name or address to listen on'),
+  PORT: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(65_535)
+    .default(4_000)
+    .describe('a port from 0 (any free one) to 65535'),
+  DATABASE_URL: url('postgres', 'postgresql'),
+  DATABASE_POOL_MAX: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1_000)
+    .default(8)
+    .describe('a number of connections from 1 to 1000'),
+  REDIS_URL: url(
+    'redis',
+    'rediss',
+    'unix',
+    'redis-sentinel',
+    'rediss-sentinel',
+    'redis-cluster',
+    'rediss-cluster',
+  ),
+  PSP: z.enum(['simulator']).default('simulator').describe('simulator'),
+  SIMULATOR_URL: url('http', 'https'),
+  PSP_TIMEOUT_MS: milliseconds(15_000),
+  CLOCK_DRIFT_MS: milliseconds(2_000, 0),
+  LOCK_GRACE_MS: milliseconds(5_000, 0),
+  ANSWER_TTL_S: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(31_536_000)
+    .default(86_400)
+    .describe('a whole number of seconds from 1 to 31536000'),
+  RECOVER_AFTER_MS: milliseconds(30_000),
+  JOIN_WAIT_MS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(MOST_JOIN_WAIT_MS)
+    .default(5_000)
+    .describe(`a whole number of milliseconds from 0 to ${MOST_JOIN_WAIT_MS}`),
+  DRAIN_MS: milliseconds(20_000, 0),
+  RATE_LIMIT_PER_SECOND: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(1_000_000)
+    .default(0)
+    .describe('requests a second for one API key in one process, 0 for no limit'),
+  LOG_LEVEL: z.enum(LOG_LEVELS).default('info').describe(LOG_LEVELS.join(', ')),
+  INTROSPECTION: onOff,
+  PLAYGROUND: onOff,
+  DATA_DIR: z.string().min(1).default('.semel').describe('a folder'),
+  DEMO_API_KEY: z
+    .string()
+    .regex(/^[\x21-\x7e]{8,200}$/)
+    .optional()
+    .describe('8 to 200 visible ASCII characters'),
+});
+
+/** Variables whose value must not be repeated to anybody. */
+const SECRET = new Set(['DATABASE_URL', 'REDIS_URL', 'DEMO_API_KEY']);
+
+/** Everything that is wrong with the environment, one problem a line. */
+export class BadConfiguration extends Error {
+  override readonly name = 'BadConfiguration';
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(`The configuration cannot be used:\n${problems.map((line) => `  ${line}`).join('\n')}`);
+    this.problems = problems;
+  }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** @throws BadConfiguration with all problems at once: name, what was given, what is accepted */
+export function readConfig(environment: Environment): Config {
+  const given = Object.fromEntries(
+    Object.entries(environment).filter(([, text]) => text !== undefined && text !== ''),
+  );
+  const parsed = variables.safeParse(given);
+  if (!parsed.success) {
+    const names = [...new Set(parsed.error.issues.map(({ path }) => String(path[0])))];
+    throw new BadConfiguration(names.map((name) => problemOf(name, given[name])));
+  }
+  const { PSP_TIMEOUT_MS, CLOCK_DRIFT_MS, LOCK_GRACE_MS } = parsed.data;
+  const config = { ...parsed.data, lockTtlMs: PSP_TIMEOUT_MS + CLOCK_DRIFT_MS + LOCK_GRACE_MS };
+  const problems = [...timeProblems(config), ...productionProblems(config)];
+  if (problems.length > 0) throw new BadConfiguration(problems);
+  return config;
+}
+
+function problemOf(name: string, given: string | undefined): string {
+  const accepted = variables.shape[name as keyof typeof variables.shape].description;
+  const shown = SECRET.has(name) ? 'something else' : JSON.stringify(given);
+  return `${name} is ${shown}; accepted: ${accepted}.`;
+}
+
+/** The order of the lease times (pspTimeout < lockTtl < recoverAfter < answerTtl), with the numbers. */
+function timeProblems(config: Config): string[] {
+  const { PSP_TIMEOUT_MS, CLOCK_DRIFT_MS, LOCK_GRACE_MS, RECOVER_AFTER_MS, lockTtlMs } = config;
+  const problems: string[] = [];
+  const lock = `PSP_TIMEOUT_MS ${PSP_TIMEOUT_MS} + CLOCK_DRIFT_MS ${CLOCK_DRIFT_MS} + LOCK_GRACE_MS ${LOCK_GRACE_MS} = ${lockTtlMs}`;
+  if (CLOCK_DRIFT_MS + LOCK_GRACE_MS < LEAST_SPARE_MS) {
+    problems.push(
+      `CLOCK_DRIFT_MS + LOCK_GRACE_MS is ${CLOCK_DRIFT_MS + LOCK_GRACE_MS}; accepted: at least ${LEAST_SPARE_MS}, or no send would ever start.`,
+    );
+  }
+  if (RECOVER_AFTER_MS <= lockTtlMs) {
+    problems.push(
+      `RECOVER_AFTER_MS is ${RECOVER_AFTER_MS}; accepted: more than the lock's lifetime (${lock}).`,
+    );
+  }
+  if (config.ANSWER_TTL_S * 1_000 <= RECOVER_AFTER_MS) {
+    problems.push(
+      `ANSWER_TTL_S is ${config.ANSWER_TTL_S}; accepted: more than RECOVER_AFTER_MS (${RECOVER_AFTER_MS} ms).`,
+    );
+  }
+  if (config.DRAIN_MS <= PSP_TIMEOUT_MS) {
+    problems.push(
+      `DRAIN_MS is ${config.DRAIN_MS}; accepted: more than PSP_TIMEOUT_MS (${PSP_TIMEOUT_MS}).`,
+    );
+  }
+  return problems;
+}
+
+function productionProblems(config: Config): string[] {
+  if (config.NODE_ENV !== 'production') return [];
+  const problems: string[] = [];
+  if (config.DEMO_API_KEY !== undefined) {
+    problems.push('DEMO_API_KEY is set; accepted with NODE_ENV=production: not to set it.');
+  }
+  for (const name of ['DATABASE_URL', 'SIMULATOR_URL'] as const) {
+    if (config[name] === undefined) {
+      problems.push(
+        `${name} is not set; accepted with NODE_ENV=production: ${variables.shape[name].description}.`,
+      );
+    }
+  }
+  return problems;
+}

@@ -1,0 +1,96 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { nodeEntry, startChild, startPostgres, startRedis } from '../embedded/index.ts';
+import type { Config } from './config.ts';
+
+/** Where the parts are that a server needs, whoever runs them. */
+export interface Parts {
+  readonly databaseUrl: string;
+  /** Undefined: the first door is in this process's memory. */
+  readonly redisUrl: string | undefined;
+  readonly simulatorUrl: string;
+  /** The key of the demo merchant, if there is to be one. */
+  readonly demoApiKey: string | undefined;
+  /** True if the database is ours, and nobody else migrates it. */
+  readonly ownDatabase: boolean;
+  /** Ends what was started here. */
+  stop(): Promise<void>;
+}
+
+type Say = (line: string) => void;
+type Stop = () => Promise<void>;
+
+/**
+ * Starts each part that the environment does not name: Postgres with its data in DATA_DIR, a private
+ * Redis if there is one on the PATH, and the PSP simulator.
+ */
+export async function embedMissing(config: Config, say: Say): Promise<Parts> {
+  const folder = resolve(config.DATA_DIR);
+  const stops: Stop[] = [];
+  const stop = async () => {
+    await Promise.all(stops.map((end) => end()));
+  };
+  try {
+    const [databaseUrl, redisUrl, simulatorUrl] = await Promise.all([
+      config.DATABASE_URL ?? embedPostgres(folder, say, stops),
+      config.REDIS_URL ?? embedRedis(config, folder, say, stops),
+      config.SIMULATOR_URL ?? embedSimulator(folder, say, stops),
+    ]);
+    const ownDatabase = config.DATABASE_URL === undefined;
+    const demoApiKey = config.DEMO_API_KEY ?? (ownDatabase ? await keptKey(folder) : undefined);
+    return { databaseUrl, redisUrl, simulatorUrl, demoApiKey, ownDatabase, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function embedPostgres(folder: string, say: Say, stops: Stop[]): Promise<string> {
+  const dataDir = join(folder, 'postgres');
+  const postgres = await startPostgres({ dataDir, log: say });
+  stops.push(() => postgres.stop());
+  say(`Postgres: embedded, data in ${dataDir}`);
+  return postgres.url;
+}
+
+async function embedRedis(
+  config: Config,
+  folder: string,
+  say: Say,
+  stops: Stop[],
+): Promise<string | undefined> {
+  const redis =
+    config.NODE_ENV === 'production'
+      ? undefined
+      : await startRedis({ dir: join(folder, 'redis'), log: say });
+  if (redis === undefined) {
+    say('Redis: none; locks and cached answers are in this process (one process only)');
+    return undefined;
+  }
+  stops.push(() => redis.stop());
+  say(`Redis: embedded (${redis.kind})`);
+  return redis.url;
+}
+
+async function embedSimulator(folder: string, say: Say, stops: Stop[]): Promise<string> {
+  const dataDir = join(folder, 'simulator');
+  await mkdir(dataDir, { recursive: true });
+  const { command, args } = nodeEntry(import.meta.url, '../simulator/process');
+  const flags = ['--parent-pipe', '--data-dir', dataDir];
+  const simulator = await startChild({ command, args: [...args, ...flags] });
+  stops.push(() => simulator.stop());
+  say(`PSP simulator: embedded, ${simulator.url}`);
+  return simulator.url;
+}
+
+/** The demo merchant's key outlives the process, so that a saved request works tomorrow. */
+async function keptKey(folder: string): Promise<string> {
+  const path = join(folder, 'demo-api-key');
+  const kept = await readFile(path, 'utf8').catch(() => '');
+  if (kept.trim() !== '') return kept.trim();
+  const key = `sk_demo_${randomBytes(18).toString('base64url')}`;
+  await mkdir(folder, { recursive: true });
+  await writeFile(path, `${key}\n`, { mode: 0o600 });
+  return key;
+}

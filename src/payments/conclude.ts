@@ -1,0 +1,157 @@
+import type { Money } from './money.ts';
+import type { Found, Outcome } from './outcome.ts';
+import type { EntryState, Operation, OutcomeSource, PaymentStatus } from './payment.ts';
+
+/** What T2 writes: the whole of what became known of one entry. */
+export interface Conclusion {
+  readonly state: Exclude<EntryState, 'SENDING'>;
+  readonly source: OutcomeSource | null;
+  readonly pspReference: string | null;
+  readonly declineCode: string | null;
+  readonly softDecline: boolean | null;
+  readonly reason: string | null;
+  /** When recovery asks again, in ms from now; null if there is nothing to ask. */
+  readonly nextCheckMs: number | null;
+  /** When the caller may try the same key again, in ms; only with source NOT_SENT. */
+  readonly retryAfterMs: number | null;
+}
+
+/** What recovery does with an entry in doubt. */
+export type Step =
+  | { readonly kind: 'settle'; readonly conclusion: Conclusion }
+  /** Ask for the same charge again under the same PSP key. */
+  | { readonly kind: 'resend' };
+
+/** When the PSP is asked again, in ms after the last time it was asked. */
+const LADDER_MS = [2_000, 10_000, 60_000, 300_000, 1_800_000] as const;
+
+export function nextCheckMs(checks: number): number {
+  return LADDER_MS[Math.min(checks, LADDER_MS.length - 1)] ?? 1_800_000;
+}
+
+const NOTHING: Omit<Conclusion, 'state'> = {
+  source: null,
+  pspReference: null,
+  declineCode: null,
+  softDecline: null,
+  reason: null,
+  nextCheckMs: null,
+  retryAfterMs: null,
+};
+
+/** What the answer to an entry's first send means. */
+export function concludeSend(asked: Money, outcome: Outcome): Conclusion {
+  if (outcome.kind === 'notSent') {
+    const { reason, retryAfterMs } = outcome;
+    return { ...NOTHING, state: 'FAILED', source: 'NOT_SENT', reason, retryAfterMs };
+  }
+  return concludeAnswer(asked, outcome, 'SYNC', 'UNKNOWN', 0);
+}
+
+interface DoubtfulEntry extends Money {
+  readonly state: EntryState;
+  readonly checks: number;
+  readonly ageMs: number;
+}
+
+interface PspLimits {
+  readonly keyWindowMs: number;
+  readonly settlingMs: number;
+}
+
+/**
+ * What the PSP's books mean for an entry in doubt. Nothing found is not final: the look-up may lag,
+ * and a send may still be on its way. A resend is safe only while the PSP surely remembers the key.
+ */
+export function concludeFound(doubt: DoubtfulEntry, found: Found, psp: PspLimits): Step {
+  if (found.kind === 'found') {
+    return { kind: 'settle', conclusion: concludeDoubt(doubt, found.outcome) };
+  }
+  if (found.kind === 'unreachable') return stay(doubt, found.reason);
+  if (doubt.ageMs < psp.settlingMs) return stay(doubt, 'not in the books yet');
+  if (doubt.ageMs < psp.keyWindowMs) return { kind: 'resend' };
+  const reason = 'not in the books and past the key window';
+  return {
+    kind: 'settle',
+    conclusion: { ...NOTHING, state: 'IN_REVIEW', source: 'INQUIRY', reason },
+  };
+}
+
+/** What an answer means for an entry that may have been sent before. */
+export function concludeDoubt(doubt: DoubtfulEntry, outcome: Outcome): Conclusion {
+  const open = doubt.state === 'PENDING' ? 'PENDING' : 'UNKNOWN';
+  if (outcome.kind === 'notSent') return undecided(open, outcome.reason, doubt.checks);
+  return concludeAnswer(doubt, outcome, 'INQUIRY', open, doubt.checks);
+}
+
+function stay(doubt: DoubtfulEntry, reason: string): Step {
+  const open = doubt.state === 'PENDING' ? 'PENDING' : 'UNKNOWN';
+  return { kind: 'settle', conclusion: undecided(open, reason, doubt.checks) };
+}
+
+function undecided(
+  state: 'UNKNOWN' | 'PENDING',
+  reason: string | null,
+  checks: number,
+): Conclusion {
+  return { ...NOTHING, state, reason, nextCheckMs: nextCheckMs(checks) };
+}
+
+function concludeAnswer(
+  asked: Money,
+  outcome: Exclude<Outcome, { kind: 'notSent' }>,
+  source: OutcomeSource,
+  open: 'UNKNOWN' | 'PENDING',
+  checks: number,
+): Conclusion {
+  switch (outcome.kind) {
+    case 'succeeded': {
+      const { pspReference } = outcome;
+      const agrees =
+        outcome.amountMinor === asked.amountMinor && outcome.currency === asked.currency;
+      return agrees
+        ? { ...NOTHING, state: 'SUCCEEDED', source, pspReference }
+        : { ...NOTHING, state: 'IN_REVIEW', source, pspReference, reason: 'amount mismatch' };
+    }
+    case 'declined': {
+      const { pspReference, declineCode, soft } = outcome;
+      return {
+        ...NOTHING,
+        state: 'DECLINED',
+        source,
+        pspReference,
+        declineCode,
+        softDecline: soft,
+      };
+    }
+    case 'rejected':
+      return { ...NOTHING, state: 'FAILED', source, reason: outcome.code };
+    case 'pending': {
+      const state = source === 'SYNC' ? 'PENDING' : open;
+      return { ...undecided(state, null, checks), pspReference: outcome.pspReference };
+    }
+    case 'unknown':
+      return undecided(open, outcome.reason, checks);
+  }
+}
+
+/** The payment's status after its first operation came to this state. */
+export function statusAfter(
+  operation: Operation,
+  state: EntryState,
+  source: OutcomeSource | null,
+): PaymentStatus {
+  switch (state) {
+    case 'SENDING':
+    case 'PENDING':
+      return 'PROCESSING';
+    case 'SUCCEEDED':
+      return operation === 'AUTHORIZE' ? 'AUTHORIZED' : 'CAPTURED';
+    case 'FAILED':
+      return source === 'NOT_SENT' ? 'NOT_SENT' : 'FAILED';
+    case 'DECLINED':
+    case 'UNKNOWN':
+    case 'IN_REVIEW':
+      return state;
+  }
+}

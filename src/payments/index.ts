@@ -1,0 +1,15 @@
+export { answerOf, type Decision, type Ended, isFinal, type PaymentAnswer } from './answer.ts';
+export {
+  type Conclusion,
+  concludeFound,
+  concludeSend,
+  nextCheckMs,
+  statusAfter,
+} from './conclude.ts';
+export { type CreatePaymentDeps, createPayment } from './create-payment.ts';
+export { activeCurrencies, type CurrencyStanding, exponentOf, standing } from './currencies.ts';
+export { decimal, MAX_AMOUNT_MINOR, type Money } from './money.ts';
+export type { Found, Outcome } from './outcome.ts';
+export * from './payment.ts';
+export * from './ports.ts';
+export { type RecoveryReport, type ResolveDeps, recoverOnce } from './resolve-doubt.ts';

@@ -1,0 +1,122 @@
+import type { Conclusion } from './conclude.ts';
+import type { Money } from './money.ts';
+import type { Found, Outcome } from './outcome.ts';
+import type { JournalEntry, Payment } from './payment.ts';
+
+/** One charge as the PSP is asked for it. `reference` and `pspKey` are the same on every attempt. */
+export interface Charge extends Money {
+  /** The journal entry's id: what the PSP's books can be searched by. */
+  readonly reference: string;
+  /** The PSP's idempotency key (P15: one per intent, over all attempts and restarts). */
+  readonly pspKey: string;
+  /** The PSP's token of a payment method; never a card number. */
+  readonly paymentMethod: string;
+}
+
+export interface Psp {
+  readonly name: string;
+  /** How long the PSP surely answers a repeated key with the first result, in ms. */
+  readonly keyWindowMs: number;
+  /** How long after a send a look-up may still miss it, in ms. */
+  readonly settlingMs: number;
+  /** At most one HTTP request; never throws; answers within the PSP timeout. */
+  charge(charge: Charge): Promise<Outcome>;
+  /** Asks the PSP's books by our reference; never throws; answers within the PSP timeout. */
+  find(reference: string): Promise<Found>;
+}
+
+/** An entry and the payment it belongs to, as they stand in the journal. */
+export interface Recorded {
+  readonly entry: JournalEntry;
+  readonly payment: Payment;
+}
+
+/** The right to move one entry: valid while attempt and token are the row's own (P13). */
+export interface Hold extends Recorded {
+  readonly ownerToken: string;
+}
+
+export interface NewPayment extends Money {
+  readonly merchantId: string;
+  readonly idempotencyKey: string;
+  readonly fingerprint: { readonly version: number; readonly digest: Buffer };
+  readonly paymentMethod: string;
+  readonly transactionId: string | null;
+  readonly description: string | null;
+  readonly metadata: Readonly<Record<string, unknown>> | null;
+  /** The adapter's name, kept with the entry. */
+  readonly psp: string;
+}
+
+export type Opened =
+  | { readonly kind: 'opened'; readonly hold: Hold }
+  | ({ readonly kind: 'exists' } & Recorded)
+  | { readonly kind: 'transaction-id-taken'; readonly paymentId: string };
+
+/** An entry whose outcome is not known, taken over by one recoverer. */
+export interface Doubt extends Hold {
+  /** Time since the first byte may have left, in ms, by the database's clock. */
+  readonly ageMs: number;
+  /** How often the PSP has been asked before. */
+  readonly checks: number;
+}
+
+/**
+ * The second door and the durable record. Each method is one SQL statement (or one and a read),
+ * answers within its deadline and throws `JournalUnavailable` if the database does not.
+ */
+export interface Journal {
+  /** T1: a committed entry in state SENDING, or what stands in its way. */
+  open(payment: NewPayment): Promise<Opened>;
+  /** T1 again for an entry that is FAILED with source NOT_SENT: attempt + 1, same PSP key. */
+  reopen(recorded: Recorded): Promise<Opened>;
+  /**
+   * T2: the outcome, postings and event in one commit. If the hold is no longer the entry's, nothing
+   * moves: the conclusion is kept as evidence and the answer is the entry as it stands.
+   */
+  settle(hold: Hold, conclusion: Conclusion): Promise<Settled>;
+  /** Takes over at most `limit` entries that are due; two recoverers never get the same one. */
+  takeOver(limit: number): Promise<readonly Doubt[]>;
+}
+
+export interface Settled extends Recorded {
+  /** False if the hold was no longer the entry's own. */
+  readonly moved: boolean;
+}
+
+/** The database did not answer in time or at all; what the statement did is not known. */
+export class JournalUnavailable extends Error {
+  override readonly name = 'JournalUnavailable';
+}
+
+/** The charge that an entry stands for, the same on every attempt. */
+export function chargeOf({ entry, payment }: Recorded): Charge {
+  return {
+    reference: entry.id,
+    pspKey: entry.pspIdempotencyKey,
+    amountMinor: entry.amountMinor,
+    currency: entry.currency,
+    paymentMethod: payment.paymentMethod,
+  };
+}
+
+/** How a payment is looked for; exactly one way. */
+export type PaymentLookup =
+  | { readonly by: 'transactionId' | 'idempotencyKey' | 'pspReference'; readonly value: string }
+  | { readonly by: 'id'; readonly value: string };
+
+export interface PageRequest {
+  readonly first: number;
+  /** The id of the last payment the caller has seen. */
+  readonly after: string | undefined;
+}
+
+/** Reads for callers. Payments that were never sent are not shown. Throws `JournalUnavailable`. */
+export interface PaymentReader {
+  /** In the order of the ids; undefined where the merchant has no such payment. */
+  byIds(merchantId: string, ids: readonly string[]): Promise<readonly (Payment | undefined)[]>;
+  find(merchantId: string, lookup: PaymentLookup): Promise<Payment | undefined>;
+  /** Newest first; one more than asked for, if there is one. */
+  page(merchantId: string, request: PageRequest): Promise<readonly Payment[]>;
+  entryByKey(merchantId: string, key: string): Promise<Recorded | undefined>;
+}

@@ -1,0 +1,113 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { and, eq, isNull, sql } from 'drizzle-orm';
+import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
+import postgres from 'postgres';
+import { v7 as uuidV7 } from 'uuid';
+import { apiKeys, merchants } from './tables.ts';
+
+export const SCOPES = ['payments:read', 'payments:write'] as const;
+export type Scope = (typeof SCOPES)[number];
+
+export interface NewKey {
+  readonly merchant: string;
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  readonly expiresAt: Date | null;
+  /** A key of the caller's choice (the demo's); otherwise a random one is made. */
+  readonly key?: string;
+}
+
+export interface KeyInfo {
+  readonly id: string;
+  readonly merchant: string;
+  readonly name: string;
+  readonly prefix: string;
+  readonly scopes: readonly string[];
+  readonly expiresAt: Date | null;
+  readonly revokedAt: Date | null;
+  readonly createdAt: Date;
+}
+
+const PREFIX_LENGTH = 10;
+
+/** SHA-256: the key is 256 random bits, so a slow hash would guard nothing. */
+export function hashOf(key: string): Buffer {
+  return createHash('sha256').update(key).digest();
+}
+
+/** The administration of merchants and their API keys. Not on the payment path. */
+export class Keys {
+  readonly #client: postgres.Sql;
+  readonly #db: PostgresJsDatabase;
+
+  constructor(url: string) {
+    this.#client = postgres(url, { max: 1, onnotice: () => {} });
+    this.#db = drizzle(this.#client);
+  }
+
+  /** Makes a key for the merchant of this name, and the merchant if there is none. @returns it once */
+  async create(wanted: NewKey): Promise<{ id: string; merchantId: string; key: string }> {
+    const key = wanted.key ?? `sk_${randomBytes(32).toString('base64url')}`;
+    const merchantId = await this.#merchant(wanted.merchant);
+    const keyHash = hashOf(key);
+    const [same] = await this.#db
+      .select({ id: apiKeys.id, merchantId: apiKeys.merchantId })
+      .from(apiKeys)
+      .where(and(eq(apiKeys.keyHash, keyHash), isNull(apiKeys.revokedAt)));
+    if (same !== undefined) return { ...same, key };
+    const id = uuidV7();
+    const { name, expiresAt } = wanted;
+    const prefix = key.slice(0, Math.min(PREFIX_LENGTH, Math.floor(key.length / 2)));
+    const scopes = [...wanted.scopes];
+    await this.#db
+      .insert(apiKeys)
+      .values({ merchantId, id, keyHash, prefix, name, scopes, expiresAt });
+    return { id, merchantId, key };
+  }
+
+  async list(): Promise<readonly KeyInfo[]> {
+    return this.#db
+      .select({
+        id: apiKeys.id,
+        merchant: merchants.name,
+        name: apiKeys.name,
+        prefix: apiKeys.prefix,
+        scopes: apiKeys.scopes,
+        expiresAt: apiKeys.expiresAt,
+        revokedAt: apiKeys.revokedAt,
+        createdAt: apiKeys.createdAt,
+      })
+      .from(apiKeys)
+      .innerJoin(merchants, eq(merchants.id, apiKeys.merchantId))
+      .orderBy(apiKeys.createdAt);
+  }
+
+  /** @returns false if there is no such key, or it was revoked before */
+  async revoke(id: string): Promise<boolean> {
+    const revoked = await this.#db
+      .update(apiKeys)
+      .set({ revokedAt: sql`clock_timestamp()` })
+      .where(and(eq(apiKeys.id, id), isNull(apiKeys.revokedAt)))
+      .returning({ id: apiKeys.id });
+    return revoked.length > 0;
+  }
+
+  async close(): Promise<void> {
+    await this.#client.end({ timeout: 2 });
+  }
+
+  /** Under a lock: two starters must not make two merchants of one name. */
+  async #merchant(name: string): Promise<string> {
+    return this.#db.transaction(async (tx) => {
+      await tx.execute(sql`select pg_advisory_xact_lock(hashtext(${name}))`);
+      const [found] = await tx
+        .select({ id: merchants.id })
+        .from(merchants)
+        .where(eq(merchants.name, name));
+      if (found !== undefined) return found.id;
+      const id = uuidV7();
+      await tx.insert(merchants).values({ id, name });
+      return id;
+    });
+  }
+}

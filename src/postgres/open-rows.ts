@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto';
+import { v5 as uuidV5, v7 as uuidV7 } from 'uuid';
+import {
+  decimal,
+  exponentOf,
+  type Hold,
+  type NewPayment,
+  type Recorded,
+} from '../payments/index.ts';
+import type { Row } from './connect.ts';
+
+/** The namespace of PSP keys (RFC 9562 §5.5): changing it would forget every key in flight. */
+const PSP_KEYS = '6f1f0d3e-4d0c-5b7e-9a58-1c7d9c1b2a40';
+
+/** A payment that T1 is asked to write, with the ids made for it. */
+export interface Draft extends NewPayment {
+  readonly paymentId: string;
+  readonly entryId: string;
+  readonly ownerToken: string;
+  readonly pspKey: string;
+}
+
+export function draftOf(payment: NewPayment): Draft {
+  const entryId = uuidV7();
+  return {
+    ...payment,
+    entryId,
+    paymentId: uuidV7(),
+    ownerToken: randomUUID(),
+    pspKey: uuidV5(`${payment.merchantId}/${entryId}`, PSP_KEYS),
+  };
+}
+
+export function openRow(draft: Draft, leaseMs: number, recoverAfterMs: number): Row {
+  return {
+    merchant_id: draft.merchantId,
+    payment_id: draft.paymentId,
+    entry_id: draft.entryId,
+    idempotency_key: draft.idempotencyKey,
+    operation: 'CHARGE',
+    amount_minor: draft.amountMinor,
+    amount: decimal(draft),
+    currency: draft.currency,
+    exponent: exponentOf(draft.currency),
+    fingerprint_version: draft.fingerprint.version,
+    fingerprint: `\\x${draft.fingerprint.digest.toString('hex')}`,
+    owner_token: draft.ownerToken,
+    psp: draft.psp,
+    psp_idempotency_key: draft.pspKey,
+    transaction_id: draft.transactionId,
+    payment_method: draft.paymentMethod,
+    description: draft.description,
+    metadata: draft.metadata,
+    lease_ms: leaseMs,
+    recover_after_ms: recoverAfterMs,
+  };
+}
+
+/** The entry and payment as T1 wrote them: what was asked, and what the database added. */
+export function newHold(draft: Draft, row: Row): Hold {
+  const createdAt = row['created_at'] as Date;
+  const { merchantId, amountMinor, currency, paymentId, paymentMethod } = draft;
+  return {
+    ownerToken: draft.ownerToken,
+    entry: {
+      merchantId,
+      id: draft.entryId,
+      paymentId,
+      idempotencyKey: draft.idempotencyKey,
+      operation: 'CHARGE',
+      amountMinor,
+      currency,
+      fingerprintVersion: draft.fingerprint.version,
+      fingerprint: draft.fingerprint.digest,
+      state: 'SENDING',
+      outcomeSource: null,
+      attempt: 1,
+      pspIdempotencyKey: draft.pspKey,
+      leaseLeftMs: 0,
+      pspReference: null,
+      declineCode: null,
+      softDecline: null,
+      reason: null,
+      nextCheckAt: null,
+      createdAt,
+      settledAt: null,
+    },
+    payment: {
+      merchantId,
+      id: paymentId,
+      transactionId: draft.transactionId,
+      amountMinor,
+      currency,
+      status: 'PROCESSING',
+      authorizedMinor: 0,
+      capturedMinor: 0,
+      refundedMinor: 0,
+      paymentMethod,
+      description: draft.description,
+      metadata: row['metadata'] as Recorded['payment']['metadata'],
+      version: 1,
+      nextCheckAt: null,
+      createdAt,
+      updatedAt: createdAt,
+    },
+  };
+}

@@ -1,0 +1,103 @@
+import { validate as isUuid } from 'uuid';
+import {
+  JournalUnavailable,
+  type PageRequest,
+  type Payment,
+  type PaymentLookup,
+  type PaymentReader,
+  type Recorded,
+} from '../payments/index.ts';
+import { Batch } from './batch.ts';
+import type { Database } from './connect.ts';
+import { ENTRY_COLUMNS, PAYMENT_COLUMNS, toPayment, toRecorded } from './rows.ts';
+import { FREE_STATUSES } from './tables.ts';
+
+const SHOWN = `p.status <> 'NOT_SENT'`;
+const OF_MERCHANT = `select ${PAYMENT_COLUMNS} from payments p where p.merchant_id = $1::uuid and ${SHOWN}`;
+const FREE = FREE_STATUSES.map((status) => `'${status}'`).join(', ');
+
+const BY_IDS = `
+select ${PAYMENT_COLUMNS}
+from json_to_recordset($1::text::json) as r(merchant_id uuid, id uuid)
+join payments p using (merchant_id, id) where ${SHOWN}`;
+
+const BY_ENTRY = (column: string) => `${OF_MERCHANT} and p.id in (
+  select e.payment_id from journal_entries e where e.merchant_id = $1::uuid and e.${column} = $2)
+  limit 1`;
+
+const FIND: Readonly<Record<PaymentLookup['by'], string>> = {
+  id: `${OF_MERCHANT} and p.id = $2::uuid`,
+  transactionId: `${OF_MERCHANT} and p.transaction_id = $2
+    order by p.status in (${FREE}), p.id desc limit 1`,
+  idempotencyKey: BY_ENTRY('idempotency_key'),
+  pspReference: BY_ENTRY('psp_reference'),
+};
+
+const PAGE = `${OF_MERCHANT} and ($2::uuid is null or p.id < $2::uuid)
+  order by p.id desc limit $3::integer`;
+
+const ENTRY_BY_KEY = `
+select ${ENTRY_COLUMNS}, ${PAYMENT_COLUMNS} from journal_entries e
+join payments p on p.merchant_id = e.merchant_id and p.id = e.payment_id
+where e.merchant_id = $1::uuid and e.idempotency_key = $2`;
+
+interface Wanted {
+  readonly merchantId: string;
+  readonly id: string;
+}
+
+/** Reads from the primary. Payments by id are gathered over all requests into one statement. */
+export class PostgresPaymentReader implements PaymentReader {
+  readonly #database: Database;
+  readonly #budgetMs: number;
+  readonly #byId: Batch<Wanted, Payment | undefined>;
+
+  constructor(database: Database, budgetMs: number) {
+    this.#database = database;
+    this.#budgetMs = budgetMs;
+    this.#byId = new Batch({
+      run: (wanted) => this.#readAll(wanted),
+      maxItems: 1_000,
+      maxWaiting: 50_000,
+      slots: 2,
+      concernsAll: (error) => error instanceof JournalUnavailable,
+    });
+  }
+
+  byIds(merchantId: string, ids: readonly string[]): Promise<readonly (Payment | undefined)[]> {
+    return Promise.all(
+      ids.map((id) => (isUuid(id) ? this.#byId.add({ merchantId, id }) : undefined)),
+    );
+  }
+
+  async find(merchantId: string, lookup: PaymentLookup): Promise<Payment | undefined> {
+    if (lookup.by === 'id' && !isUuid(lookup.value)) return undefined;
+    const rows = await this.#run(FIND[lookup.by], [merchantId, lookup.value]);
+    return rows.map(toPayment)[0];
+  }
+
+  async page(merchantId: string, { first, after }: PageRequest): Promise<readonly Payment[]> {
+    const rows = await this.#run(PAGE, [merchantId, after ?? null, first + 1]);
+    return rows.map(toPayment);
+  }
+
+  async entryByKey(merchantId: string, key: string): Promise<Recorded | undefined> {
+    const rows = await this.#run(ENTRY_BY_KEY, [merchantId, key]);
+    return rows.map(toRecorded)[0];
+  }
+
+  #run(text: string, parameters: readonly unknown[]) {
+    return this.#database.run(text, parameters, this.#budgetMs);
+  }
+
+  async #readAll(wanted: readonly Wanted[]): Promise<(Payment | undefined)[]> {
+    const text = JSON.stringify(
+      wanted.map(({ merchantId, id }) => ({ merchant_id: merchantId, id })),
+    );
+    const payments = (await this.#run(BY_IDS, [text])).map(toPayment);
+    const found = new Map(
+      payments.map((payment) => [`${payment.merchantId} ${payment.id}`, payment]),
+    );
+    return wanted.map(({ merchantId, id }) => found.get(`${merchantId} ${id}`));
+  }
+}

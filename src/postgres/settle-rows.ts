@@ -1,0 +1,58 @@
+import { v7 as uuidV7 } from 'uuid';
+import { type Conclusion, type Hold, type Recorded, statusAfter } from '../payments/index.ts';
+import type { Row } from './connect.ts';
+
+/** What T2 is told of one entry. */
+export interface Told {
+  readonly hold: Hold;
+  readonly conclusion: Conclusion;
+}
+
+export function settleRow({ hold, conclusion }: Told): Row {
+  const { entry, ownerToken } = hold;
+  return {
+    merchant_id: entry.merchantId,
+    entry_id: entry.id,
+    attempt: entry.attempt,
+    owner_token: ownerToken,
+    from_state: entry.state,
+    state: conclusion.state,
+    outcome_source: conclusion.source,
+    psp_reference: conclusion.pspReference,
+    decline_code: conclusion.declineCode,
+    soft_decline: conclusion.softDecline,
+    reason: conclusion.reason,
+    next_check_ms: conclusion.nextCheckMs,
+    payment_status: statusAfter(entry.operation, conclusion.state, conclusion.source),
+    event_id: uuidV7(),
+  };
+}
+
+/** The entry and payment as T2 left them. */
+export function settled({ entry, payment }: Hold, conclusion: Conclusion, row: Row): Recorded {
+  const { state, source, declineCode, softDecline, reason } = conclusion;
+  const nextCheckAt = row['next_check_at'] as Date | null;
+  const capturedMinor = payment.capturedMinor + (state === 'SUCCEEDED' ? entry.amountMinor : 0);
+  return {
+    entry: {
+      ...entry,
+      state,
+      outcomeSource: source,
+      declineCode,
+      softDecline,
+      reason,
+      nextCheckAt,
+      pspReference: row['psp_reference'] as string | null,
+      settledAt: row['settled_at'] as Date | null,
+    },
+    payment: {
+      ...payment,
+      status: statusAfter(entry.operation, state, source),
+      authorizedMinor: capturedMinor,
+      capturedMinor,
+      nextCheckAt,
+      version: row['version'] as number,
+      updatedAt: row['updated_at'] as Date,
+    },
+  };
+}

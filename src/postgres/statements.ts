@@ -1,0 +1,166 @@
+import { ENTRY_COLUMNS, PAYMENT_COLUMNS } from './rows.ts';
+import { FREE_STATUSES } from './tables.ts';
+
+/**
+ * The hot statements. Each takes its rows as one JSON array, so that a batch of any size is the same
+ * prepared statement, and each decides in its WHERE clause: the rows that come back are the answer.
+ */
+
+const FREE = FREE_STATUSES.map((status) => `'${status}'`).join(', ');
+
+/** T1. A row comes back for each entry that this statement wrote. */
+export const OPEN = `
+with asked as (
+  select * from json_to_recordset($1::text::json) as r(
+    merchant_id uuid, payment_id uuid, entry_id uuid, idempotency_key text, operation text,
+    amount_minor bigint, amount numeric, currency text, exponent smallint,
+    fingerprint_version smallint, fingerprint bytea, owner_token uuid, psp text,
+    psp_idempotency_key uuid, transaction_id text, payment_method text, description text,
+    metadata jsonb, lease_ms integer, recover_after_ms integer)
+), opened as (
+  insert into journal_entries (
+    merchant_id, id, payment_id, idempotency_key, operation, amount, amount_minor, currency,
+    exponent, fingerprint_version, fingerprint, state, owner_token, lease_until, psp,
+    psp_idempotency_key, next_check_at, sent_at)
+  select
+    a.merchant_id, a.entry_id, a.payment_id, a.idempotency_key, a.operation, a.amount,
+    a.amount_minor, a.currency, a.exponent, a.fingerprint_version, a.fingerprint, 'SENDING',
+    a.owner_token, clock_timestamp() + a.lease_ms * interval '1 ms', a.psp, a.psp_idempotency_key,
+    clock_timestamp() + a.recover_after_ms * interval '1 ms', clock_timestamp()
+  from asked a
+  where a.transaction_id is null or not exists (
+    select 1 from payments p
+    where p.merchant_id = a.merchant_id and p.transaction_id = a.transaction_id
+      and not (p.status in (${FREE})))
+  order by a.merchant_id, a.idempotency_key
+  on conflict (merchant_id, idempotency_key) do nothing
+  returning id, created_at
+), paid as (
+  insert into payments (
+    merchant_id, id, transaction_id, amount_minor, currency, status, payment_method, description,
+    metadata, created_at, updated_at)
+  select
+    a.merchant_id, a.payment_id, a.transaction_id, a.amount_minor, a.currency, 'PROCESSING',
+    a.payment_method, a.description, a.metadata, o.created_at, o.created_at
+  from asked a join opened o on o.id = a.entry_id
+  returning id, metadata, created_at
+)
+select o.id as entry_id, o.created_at, p.metadata
+from opened o join asked a on a.entry_id = o.id join paid p on p.id = a.payment_id`;
+
+/** What stands under each (merchant, key), with the payment. */
+export const READ_BY_KEY = `
+select ${ENTRY_COLUMNS}, ${PAYMENT_COLUMNS}
+from json_to_recordset($1::text::json) as r(merchant_id uuid, idempotency_key text)
+join journal_entries e using (merchant_id, idempotency_key)
+join payments p on p.merchant_id = e.merchant_id and p.id = e.payment_id`;
+
+/** The live payment under a transaction id. */
+export const READ_LIVE_BY_TRANSACTION_ID = `
+select p.id as payment_id from payments p
+where p.merchant_id = $1::uuid and p.transaction_id = $2::text and not (p.status in (${FREE}))`;
+
+/** T1 again, after a proof that nothing was sent. */
+export const REOPEN = `
+with again as (
+  update journal_entries e
+  set state = 'SENDING', attempt = e.attempt + 1, owner_token = $4::uuid, outcome_source = null,
+      reason = null, settled_at = null, checks = 0, sent_at = clock_timestamp(),
+      lease_until = clock_timestamp() + $5::integer * interval '1 ms',
+      next_check_at = clock_timestamp() + $6::integer * interval '1 ms'
+  where e.merchant_id = $1::uuid and e.id = $2::uuid and e.attempt = $3::integer
+    and e.state = 'FAILED' and e.outcome_source = 'NOT_SENT'
+  returning e.merchant_id, e.payment_id
+)
+update payments p
+set status = 'PROCESSING', version = p.version + 1, updated_at = clock_timestamp()
+from again a where p.merchant_id = a.merchant_id and p.id = a.payment_id`;
+
+/** T2. A row comes back for each entry that moved; for others the conclusion is kept as evidence. */
+export const SETTLE = `
+with told as (
+  select * from json_to_recordset($1::text::json) as r(
+    merchant_id uuid, entry_id uuid, attempt integer, owner_token uuid, from_state text,
+    state text, outcome_source text, psp_reference text, decline_code text, soft_decline boolean,
+    reason text, next_check_ms integer, payment_status text, event_id uuid)
+), moved as (
+  update journal_entries e
+  set state = t.state, outcome_source = t.outcome_source, reason = t.reason,
+      psp_reference = coalesce(e.psp_reference, t.psp_reference), decline_code = t.decline_code,
+      soft_decline = t.soft_decline, lease_until = clock_timestamp(),
+      next_check_at = clock_timestamp() + t.next_check_ms * interval '1 ms',
+      settled_at = case when t.state in ('SUCCEEDED', 'DECLINED', 'FAILED')
+        then clock_timestamp() end
+  from told t
+  where e.merchant_id = t.merchant_id and e.id = t.entry_id and e.attempt = t.attempt
+    and e.owner_token = t.owner_token and e.state = t.from_state
+  returning e.merchant_id, e.id, e.payment_id, e.operation, e.amount_minor, e.currency, e.state,
+    e.psp_reference, e.next_check_at, e.settled_at, t.payment_status, t.event_id,
+    t.from_state <> t.state as changed
+), paid as (
+  update payments p
+  set status = m.payment_status, next_check_at = m.next_check_at, updated_at = clock_timestamp(),
+      version = p.version + case when m.changed then 1 else 0 end,
+      authorized_minor = p.authorized_minor
+        + case when m.state = 'SUCCEEDED' then m.amount_minor else 0 end,
+      captured_minor = p.captured_minor
+        + case when m.state = 'SUCCEEDED' then m.amount_minor else 0 end
+  from moved m
+  where p.merchant_id = m.merchant_id and p.id = m.payment_id
+  returning p.id, p.version, p.updated_at
+), posted as (
+  insert into postings (merchant_id, entry_id, leg, account, direction, amount_minor, currency)
+  select m.merchant_id, m.id, l.leg, l.account, l.direction, m.amount_minor, m.currency
+  from moved m
+  cross join (values (1, 'psp_clearing', 'DEBIT'), (2, 'merchant_payable', 'CREDIT'))
+    as l(leg, account, direction)
+  where m.state = 'SUCCEEDED'
+), noted as (
+  insert into outbox_events (merchant_id, id, payment_id, entry_id, type, payment_version)
+  select m.merchant_id, m.event_id, m.payment_id, m.id,
+    lower(m.operation || '.' || m.state), p.version
+  from moved m join paid p on p.id = m.payment_id
+  where m.changed
+), kept as (
+  insert into psp_observations
+    (merchant_id, id, entry_id, attempt, state, outcome_source, psp_reference, reason)
+  select t.merchant_id, t.event_id, t.entry_id, t.attempt, t.state, t.outcome_source,
+    t.psp_reference, t.reason
+  from told t
+  where t.state <> 'UNKNOWN' and t.outcome_source <> 'NOT_SENT' and not exists (select 1 from moved m where m.id = t.entry_id)
+)
+select m.id as entry_id, m.state, m.psp_reference, m.next_check_at, m.settled_at, p.version,
+  p.updated_at
+from moved m join paid p on p.id = m.payment_id`;
+
+/** Entries that are due, each to one recoverer: attempt + 1 and a new owner. */
+export const TAKE_OVER = `
+with due as (
+  select merchant_id, id, state as from_state from journal_entries
+  where state in ('SENDING', 'UNKNOWN', 'PENDING') and next_check_at <= clock_timestamp()
+  order by next_check_at limit $1::integer
+  for update skip locked
+), taken as (
+  update journal_entries e
+  set attempt = e.attempt + 1, owner_token = $2::uuid, checks = e.checks + 1,
+      state = case e.state when 'SENDING' then 'UNKNOWN' else e.state end,
+      lease_until = clock_timestamp() + $3::integer * interval '1 ms',
+      next_check_at = clock_timestamp() + $3::integer * interval '1 ms'
+  from due d
+  where e.merchant_id = d.merchant_id and e.id = d.id
+  returning e.*, d.from_state
+), paid as (
+  update payments p
+  set status = 'UNKNOWN', version = p.version + 1, updated_at = clock_timestamp()
+  from taken t
+  where t.from_state = 'SENDING' and p.merchant_id = t.merchant_id and p.id = t.payment_id
+  returning p.id, p.version
+), noted as (
+  insert into outbox_events (merchant_id, id, payment_id, entry_id, type, payment_version)
+  select t.merchant_id, gen_random_uuid(), t.payment_id, t.id,
+    lower(t.operation || '.unknown'), n.version
+  from taken t join paid n on n.id = t.payment_id
+)
+select ${ENTRY_COLUMNS}, ${PAYMENT_COLUMNS}, e.checks,
+  (extract(epoch from clock_timestamp() - e.sent_at) * 1000)::bigint as age_ms
+from taken e join payments p on p.merchant_id = e.merchant_id and p.id = e.payment_id`;

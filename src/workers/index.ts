@@ -1,0 +1,2 @@
+export type { Loop } from './loop.ts';
+export { startRecovery } from './recover.ts';
