@@ -4,6 +4,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     exclude: ['test/browser/**', 'test/bench/**', 'node_modules/**'],
+    globalSetup: ['./test/support/global-postgres.ts', './test/support/global-redis.ts'],
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: 30_000,

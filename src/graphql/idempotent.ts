@@ -14,6 +14,7 @@ import {
   type Intent,
   Once,
   type OnceOptions,
+  type Result,
   readFingerprint,
 } from '../idempotency/index.ts';
 import { type Arguments, checkTexts, normalised } from './arguments.ts';
@@ -47,6 +48,7 @@ export interface IdempotentCall<Context> {
   /** Coerced and normalised, without the key. */
   readonly args: Arguments;
   readonly intent: Intent;
+  readonly fingerprint: string;
   readonly context: Context;
 }
 
@@ -59,6 +61,8 @@ export interface IdempotencyOptions<Context>
   readonly headerKey?: (context: Context) => string | undefined;
   /** Called before the key is claimed; what it throws leaves no trace of the key. */
   readonly check?: (call: IdempotentCall<Context>) => void;
+  /** What a journal has under the key, without doing anything; asked while others hold the key. */
+  readonly look?: (call: IdempotentCall<Context>) => Promise<Result<unknown> | undefined>;
   /** How a request with a used key differs from the first one. */
   readonly explain?: (call: IdempotentCall<Context>) => Promise<Difference | undefined>;
   /** Makes the field's value of the answer; by default the answer is the value. */
@@ -142,16 +146,17 @@ function resolver<Context>(
       definitions.filter(({ name }) => name !== keyArg),
     );
     checkTexts(args, '');
-    const call = { field, args, intent: { scope: options.scope(context), key }, context };
-    options.check?.(call);
     const print = fingerprint(field, args);
-    const answerTtlMs = answerTtl === undefined ? undefined : answerTtl * 1_000;
+    const intent = { scope: options.scope(context), key };
+    const call: IdempotentCall<Context> = { field, args, intent, fingerprint: print, context };
+    options.check?.(call);
     const ending = await once.run({
-      intent: call.intent,
+      intent,
       fingerprint: print,
       onInFlight,
-      answerTtlMs,
+      answerTtlMs: answerTtl === undefined ? undefined : answerTtl * 1_000,
       work: async () => resultOf(await resolve(source, rawArgs, context, info, print)),
+      look: async () => options.look?.(call),
     });
     options.onEnding?.(ending, call);
     return value(ending, call, options);

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { GraphQLFormattedError } from 'graphql';
+import { NotExecuted } from '../idempotency/index.ts';
 import { JournalUnavailable } from '../payments/index.ts';
 import { STATUS_OF_CODE, unavailable } from './refusals.ts';
 import { withoutCardNumbers } from './text.ts';
@@ -15,7 +16,7 @@ export function maskError(
   original: unknown,
   report: (error: unknown, correlationId: string) => void,
 ): GraphQLFormattedError {
-  if (original instanceof JournalUnavailable) {
+  if (isUnavailable(original)) {
     const { message, extensions } = unavailable(UNAVAILABLE_RETRY_MS);
     return { ...placeOf(formatted), message, extensions };
   }
@@ -38,6 +39,12 @@ export function maskError(
       correlationId,
     },
   };
+}
+
+/** The database did not answer, for a read or before anything was sent. */
+function isUnavailable(error: unknown): boolean {
+  if (error instanceof NotExecuted) return isUnavailable(error.cause);
+  return error instanceof JournalUnavailable;
 }
 
 /** Codes that GraphQL itself gives out say no more than the code; the rest is the same for all. */

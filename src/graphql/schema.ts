@@ -7,7 +7,7 @@ import type { Answered } from './answered.ts';
 import { type Context, merchantOf } from './context.ts';
 import { type IdempotentCall, type Receipt, withIdempotency } from './idempotent.ts';
 import { fileInPackage } from './package-files.ts';
-import { checkCreatePayment, explain } from './resolvers/create-payment.ts';
+import { checkCreatePayment, explain, lookForPayment } from './resolvers/create-payment.ts';
 import { resolvers } from './resolvers/index.ts';
 
 export type SchemaOptions = Omit<OnceOptions, 'journaled'> & {
@@ -28,6 +28,7 @@ export function buildSchema({ onEnding, ...once }: SchemaOptions): GraphQLSchema
     scope: merchantOf,
     headerKey: ({ idempotencyKeyHeader }) => idempotencyKeyHeader,
     check: (call) => CHECKS[call.field]?.(call),
+    look: lookForPayment,
     explain,
     present: (answer, receipt: Receipt) => ({ ...(answer as object), receipt }) as Answered,
     onEnding: (ending, { context }) => {

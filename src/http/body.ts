@@ -3,12 +3,15 @@ import type { IncomingMessage } from 'node:http';
 /** The largest request body, in bytes. */
 export const MAX_BODY_BYTES = 64 * 1024;
 
+/** From the headers to the end of the body, in ms. */
+const BODY_WITHIN_MS = 10_000;
+
 /** What cannot be read is answered with this status and said in these words. */
 export class BadBody extends Error {
   override readonly name = 'BadBody';
-  readonly status: 400 | 413 | 415;
+  readonly status: 400 | 408 | 413 | 415;
 
-  constructor(status: 400 | 413 | 415, message: string) {
+  constructor(status: 400 | 408 | 413 | 415, message: string) {
     super(message);
     this.status = status;
   }
@@ -40,15 +43,20 @@ function readBytes(request: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
+    const timer = setTimeout(() => {
+      reject(new BadBody(408, `The body did not come within ${BODY_WITHIN_MS / 1_000} s.`));
+    }, BODY_WITHIN_MS);
+    const cutOff = () => reject(new BadBody(400, 'The body was cut off.'));
     request.on('data', (chunk: Buffer) => {
       length += chunk.length;
       if (length <= MAX_BODY_BYTES) chunks.push(chunk);
       else reject(tooLarge);
     });
-    request.on('end', () =>
-      resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)),
-    );
-    request.on('error', () => reject(new BadBody(400, 'The body was cut off.')));
-    request.on('aborted', () => reject(new BadBody(400, 'The body was cut off.')));
+    request.on('end', () => resolve(Buffer.concat(chunks)));
+    request.on('error', cutOff);
+    request.on('close', () => {
+      clearTimeout(timer);
+      cutOff();
+    });
   });
 }

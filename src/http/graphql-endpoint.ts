@@ -80,8 +80,8 @@ export class GraphQLEndpoint {
       send(response, answer.status, answer.text, answer.headers);
     } catch (error) {
       if (!(error instanceof BadBody)) throw error;
-      // What is left of a body that is too large is not read.
-      if (error.status === 413) response.setHeader('connection', 'close');
+      // What is left of a body that is too large or too slow is not read.
+      if (error.status === 413 || error.status === 408) response.setHeader('connection', 'close');
       refuse({ status: error.status, code: 'BAD_REQUEST', message: error.message });
     }
   }

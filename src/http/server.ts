@@ -15,8 +15,11 @@ export interface HttpServerOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Times in ms. The idle time-out lies above the 60 s after which balancers drop a connection. */
-const TIMES = { headers: 5_000, request: 10_000, idle: 75_000, check: 1_000 } as const;
+/**
+ * Times in ms. Node measures them also while the process is too busy to read, so they are long; a slow
+ * body is cut sooner, in `body.ts`. The idle time-out lies above the 60 s after which balancers drop a connection.
+ */
+const TIMES = { headers: 30_000, request: 30_000, idle: 75_000, check: 1_000 } as const;
 const MAX_HEADER_BYTES = 16 * 1024;
 
 /** The server's only door: `/graphql`, the probes and the pages. */

@@ -22,7 +22,8 @@ export type How = 'EXECUTED' | 'REPLAYED' | 'JOINED' | 'IN_DOUBT';
 /** What a call ended in. `unavailable`: certainly nothing happened. `unknown`: nothing can tell. */
 export type Ending<A> =
   | { readonly kind: 'answered'; readonly how: How; readonly answer: A }
-  | { readonly kind: 'busy' | 'unavailable'; readonly retryAfterMs: number }
+  | { readonly kind: 'busy'; readonly retryAfterMs: number }
+  | { readonly kind: 'unavailable'; readonly retryAfterMs: number }
   | { readonly kind: 'mismatch'; readonly fingerprint: string }
   | { readonly kind: 'unknown' };
 
@@ -34,4 +35,6 @@ export interface Call<A> {
   /** How long the answer is kept for replays, in ms. */
   readonly answerTtlMs?: number | undefined;
   work(): Promise<Result<A>>;
+  /** What the journal has, without doing anything; asked while another holds the store's lease. */
+  look?(): Promise<Result<A> | undefined>;
 }

@@ -49,6 +49,7 @@ export class MemoryStore implements Store {
 
   async wait(intent: Intent, timeoutMs: number): Promise<void> {
     const id = intentId(intent);
+    if (this.#entries.get(id)?.kind !== 'held') return;
     const waiters = this.#waiters.get(id) ?? new Set();
     this.#waiters.set(id, waiters);
     let wake = (): void => {};

@@ -31,9 +31,14 @@ export class NotExecuted extends Error {
 }
 
 const POLL_MS = { first: 100, most: 1_000 } as const;
+/** From this pause on a waiting call looks into the journal, too. */
+const LOOK_FROM_MS = 400;
 const UNAVAILABLE_RETRY_MS = 1_000;
 
 type Claimed = Verdict | { readonly kind: 'no-store' };
+type Turn<A> =
+  | Exclude<Ending<A>, { kind: 'busy' }>
+  | { readonly kind: 'busy'; readonly retryAfterMs: number; readonly by: 'store' | 'journal' };
 
 /** Runs each intent's work once: claim, work, settle. One `Once` serves a process. */
 export class Once {
@@ -59,27 +64,31 @@ export class Once {
 
   /** The plot: ask the store; run, or wait and ask again until the wait is used up. */
   async #lead<A>(call: Call<A>): Promise<Ending<A>> {
-    const lease: Lease = {
-      intent: call.intent,
-      fingerprint: call.fingerprint,
-      token: randomUUID(),
-    };
     const deadline = this.#clock.now() + this.#options.joinWaitMs;
     let pollMs: number = POLL_MS.first;
     for (let waited = false; ; waited = true) {
-      const turn = await this.#turn(call, lease, waited);
+      const turn = await this.#turn(call, waited);
       if (turn.kind !== 'busy') return turn;
       const left = deadline - this.#clock.now();
-      if (call.onInFlight === 'REFUSE' || left <= 0) return turn;
-      await this.#pause(call.intent, Math.min(pollMs, left));
+      const last = call.onInFlight === 'REFUSE' || left <= 0;
+      if (turn.by === 'store' && (last || pollMs > LOOK_FROM_MS)) {
+        const seen = await this.#look(call);
+        if (seen !== undefined) return seen;
+      }
+      if (last) return { kind: 'busy', retryAfterMs: turn.retryAfterMs };
+      await this.#pause(call.intent, turn.by, Math.min(pollMs, left));
       pollMs = Math.min(pollMs * 2, POLL_MS.most);
     }
   }
 
-  async #turn<A>(call: Call<A>, lease: Lease, waited: boolean): Promise<Ending<A>> {
+  /** One claim and what follows from it. A new token each time: an old one may still be let go. */
+  async #turn<A>(call: Call<A>, waited: boolean): Promise<Turn<A>> {
+    const { intent, fingerprint } = call;
+    const lease: Lease = { intent, fingerprint, token: randomUUID() };
     const claimed = await this.#claim(lease);
     switch (claimed.kind) {
       case 'busy':
+        return { ...claimed, by: 'store' };
       case 'mismatch':
         return claimed;
       case 'replay': {
@@ -97,7 +106,18 @@ export class Once {
     }
   }
 
-  async #withoutLease<A>(call: Call<A>, waited: boolean): Promise<Ending<A>> {
+  /**
+   * What the journal has while the store still says busy: the holder may have died after it wrote
+   * the answer, or could not tell the store.
+   */
+  async #look<A>(call: Call<A>): Promise<Ending<A> | undefined> {
+    const seen = await call.look?.();
+    if (seen === undefined || seen.kind === 'busy' || seen.kind === 'released') return undefined;
+    const turn = await this.#conclude(call, undefined, seen, true);
+    return turn.kind === 'busy' ? undefined : turn;
+  }
+
+  async #withoutLease<A>(call: Call<A>, waited: boolean): Promise<Turn<A>> {
     if (!this.#options.journaled) {
       return { kind: 'unavailable', retryAfterMs: UNAVAILABLE_RETRY_MS };
     }
@@ -119,14 +139,15 @@ export class Once {
     lease: Lease | undefined,
     result: Result<A>,
     waited: boolean,
-  ): Promise<Ending<A>> {
+  ): Promise<Turn<A>> {
     if (result.kind === 'done') {
       await this.#keep(call, lease, encode(result.answer));
       const how = result.first ? 'EXECUTED' : waited ? 'JOINED' : 'REPLAYED';
       return { kind: 'answered', how, answer: roundTrip(result.answer) };
     }
     await this.#release(lease);
-    if (result.kind === 'busy' || result.kind === 'mismatch') return result;
+    if (result.kind === 'busy') return { ...result, by: 'journal' };
+    if (result.kind === 'mismatch') return result;
     const how = result.kind === 'open' ? 'IN_DOUBT' : 'EXECUTED';
     return { kind: 'answered', how, answer: roundTrip(result.answer) };
   }
@@ -140,26 +161,34 @@ export class Once {
     }
   }
 
-  #keep<A>(call: Call<A>, lease: Lease | undefined, text: string): Promise<void> {
+  /** An answer too long for the store is not kept; where nothing else has it, that is. */
+  async #keep<A>(call: Call<A>, lease: Lease | undefined, text: string): Promise<void> {
     const ttlMs = call.answerTtlMs ?? this.#options.answerTtlMs;
-    return this.#tell(lease, (held) => this.#options.store.settle(held, text, ttlMs));
+    const error = await this.#tell(lease, (held) => this.#options.store.settle(held, text, ttlMs));
+    if (!(error instanceof RangeError)) return;
+    if (this.#options.journaled) await this.#release(lease);
+    else await this.#tell(lease, (held) => this.#options.store.settle(held, UNKNOWN, ttlMs));
   }
 
-  #release(lease: Lease | undefined): Promise<void> {
-    return this.#tell(lease, (held) => this.#options.store.release(held));
+  async #release(lease: Lease | undefined): Promise<void> {
+    await this.#tell(lease, (held) => this.#options.store.release(held));
   }
 
   /** A store that cannot be told forgets by itself when the lease ends: nothing is lost. */
-  async #tell(lease: Lease | undefined, say: (held: Lease) => Promise<boolean>): Promise<void> {
-    if (lease === undefined) return;
+  async #tell(lease: Lease | undefined, say: (held: Lease) => Promise<boolean>): Promise<unknown> {
+    if (lease === undefined) return undefined;
     try {
       await say(lease);
+      return undefined;
     } catch (error) {
       this.#options.onStoreError?.(error);
+      return error;
     }
   }
 
-  async #pause(intent: Intent, ms: number): Promise<void> {
+  /** While the store's lease is another's it wakes us; what only the journal knows is polled. */
+  async #pause(intent: Intent, by: 'store' | 'journal', ms: number): Promise<void> {
+    if (by === 'journal') return this.#clock.sleep(ms);
     try {
       await this.#options.store.wait(intent, ms);
     } catch (error) {

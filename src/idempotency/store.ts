@@ -33,7 +33,11 @@ export type Verdict =
 export interface Store {
   /** Free → ours for `leaseMs`; ours already → ours; another's → busy; answered → the answer. */
   claim(ask: Ask, leaseMs: number): Promise<Verdict>;
-  /** Keeps the answer for `ttlMs` in place of the lease. False if the lease is no longer ours. */
+  /**
+   * Keeps the answer for `ttlMs` in place of the lease. False if the lease is no longer ours.
+   *
+   * @throws RangeError if the answer is longer than this store keeps
+   */
   settle(lease: Lease, answer: string, ttlMs: number): Promise<boolean>;
   /** Gives the lease back. False if it is no longer ours. */
   release(lease: Lease): Promise<boolean>;

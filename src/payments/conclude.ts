@@ -77,10 +77,14 @@ export function concludeFound(doubt: DoubtfulEntry, found: Found, psp: PspLimits
   };
 }
 
-/** What an answer means for an entry that may have been sent before. */
+/**
+ * What an answer means for an entry that may have been sent before: that this send did nothing says
+ * nothing about the earlier ones.
+ */
 export function concludeDoubt(doubt: DoubtfulEntry, outcome: Outcome): Conclusion {
   const open = doubt.state === 'PENDING' ? 'PENDING' : 'UNKNOWN';
   if (outcome.kind === 'notSent') return undecided(open, outcome.reason, doubt.checks);
+  if (outcome.kind === 'rejected') return undecided(open, outcome.code, doubt.checks);
   return concludeAnswer(doubt, outcome, 'INQUIRY', open, doubt.checks);
 }
 

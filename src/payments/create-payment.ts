@@ -7,6 +7,7 @@ import {
   type Journal,
   type NewPayment,
   type Opened,
+  type PaymentReader,
   type Psp,
   type Recorded,
 } from './ports.ts';
@@ -28,18 +29,38 @@ export interface CreatePaymentDeps {
 const SPARE_MS = 1_000;
 const LEASE_SPENT: Outcome = { kind: 'notSent', reason: 'lease spent', retryAfterMs: 1_000 };
 
+/** The entry could not be written, so nothing was sent: the same request may be made again. */
+export class NothingSent extends Error {
+  override readonly name = 'NothingSent';
+}
+
 /**
  * Charges once: a committed entry first, then the PSP, then the outcome.
  *
- * @throws JournalUnavailable if the entry could not be written: nothing was sent
+ * @throws NothingSent if the entry could not be written; the cause says why
  */
 export async function createPayment(deps: CreatePaymentDeps, command: NewPayment): Promise<Ended> {
   const startedAt = deps.now();
-  const opened = await deps.journal.open(command);
-  if (opened.kind === 'exists' && mayRunAgain(opened, command)) {
-    return proceed(deps, await deps.journal.reopen(opened), command, startedAt);
+  return proceed(deps, await open(deps.journal, command), command, startedAt);
+}
+
+/** What the journal has under the command's key, without doing anything. */
+export async function lookUpPayment(
+  reader: PaymentReader,
+  command: NewPayment,
+): Promise<Ended | undefined> {
+  const found = await reader.entryByKey(command.merchantId, command.idempotencyKey);
+  return found === undefined ? undefined : alreadyThere(found, command);
+}
+
+async function open(journal: Journal, command: NewPayment): Promise<Opened> {
+  try {
+    const opened = await journal.open(command);
+    const again = opened.kind === 'exists' && mayRunAgain(opened, command);
+    return again ? await journal.reopen(opened) : opened;
+  } catch (cause) {
+    throw new NothingSent('The journal entry could not be written.', { cause });
   }
-  return proceed(deps, opened, command, startedAt);
 }
 
 async function proceed(

@@ -6,7 +6,12 @@ export {
   nextCheckMs,
   statusAfter,
 } from './conclude.ts';
-export { type CreatePaymentDeps, createPayment } from './create-payment.ts';
+export {
+  type CreatePaymentDeps,
+  createPayment,
+  lookUpPayment,
+  NothingSent,
+} from './create-payment.ts';
 export { activeCurrencies, type CurrencyStanding, exponentOf, standing } from './currencies.ts';
 export { decimal, MAX_AMOUNT_MINOR, type Money } from './money.ts';
 export type { Found, Outcome } from './outcome.ts';

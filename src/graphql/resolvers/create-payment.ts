@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import type { CreatePaymentInput, MutationCreatePaymentArgs } from '../../generated/resolvers.ts';
-import { type Result, readFingerprint } from '../../idempotency/index.ts';
+import { NotExecuted, type Result, readFingerprint } from '../../idempotency/index.ts';
 import {
   createPayment as create,
   type Ended,
+  lookUpPayment,
   type NewPayment,
+  NothingSent,
   type PaymentAnswer,
   type Recorded,
 } from '../../payments/index.ts';
@@ -67,9 +69,8 @@ export const createPayment = work<
   PaymentAnswer,
   Answered
 >(async (_source, { idempotencyKey, input }, context, _info, fingerprint) => {
-  const ended = await create(
-    context.services,
-    command(merchantOf(context), idempotencyKey, input, fingerprint, context.services.psp.name),
+  const ended = await unlessNothingSent(
+    create(context.services, command(context, idempotencyKey, input, fingerprint)),
   );
   if ('answer' in ended && ended.payment !== null) {
     context.payments.prime(ended.payment.id, ended.payment);
@@ -77,17 +78,34 @@ export const createPayment = work<
   return result(ended);
 });
 
+/** What the journal has of a payment that another request is making. */
+export async function lookForPayment(call: IdempotentCall<Context>) {
+  const { args, intent, context, fingerprint } = call;
+  const asked = command(context, intent.key, args['input'] as CreatePaymentInput, fingerprint);
+  const ended = await lookUpPayment(context.services.reader, asked);
+  return ended === undefined ? undefined : result(ended);
+}
+
+/** The use case's proof that nothing was sent is the engine's proof that nothing happened. */
+async function unlessNothingSent<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof NothingSent) throw new NotExecuted(error.message, { cause: error.cause });
+    throw error;
+  }
+}
+
 function command(
-  merchantId: string,
+  context: Context,
   idempotencyKey: string,
   input: CreatePaymentInput,
   fingerprint: string,
-  psp: string,
 ): NewPayment {
   return {
-    merchantId,
+    merchantId: merchantOf(context),
     idempotencyKey,
-    psp,
+    psp: context.services.psp.name,
     fingerprint: readFingerprint(fingerprint),
     amountMinor: input.amount.amountMinor,
     currency: input.amount.currency,

@@ -1,0 +1,105 @@
+import { Pool } from 'undici';
+import { z } from 'zod';
+import type { Charge, Found, Outcome, Psp } from '../payments/index.ts';
+import { Breaker } from './breaker.ts';
+import { exchange, type HttpCall } from './exchange.ts';
+import { foundIn, outcomeOf } from './outcome.ts';
+
+/*
+ * The simulator as a PSP.
+ * Key window: 24 h from the first request; a repeat in it answers the first result.
+ * Look-up: yes, by reference; an operation may be hidden for the settling time.
+ * Means unknown: no answer, a lost connection, 3xx, 401, 403, 404, 409, 422, 5xx, and a 2xx whose
+ * body is not a charge with our reference. Proof of no effect: no connection, 429.
+ */
+const KEY_WINDOW_MS = 86_400_000;
+const SETTLING_MS = 5_000;
+
+const milliseconds = z.int().positive().max(2_147_483_647);
+const settingsSchema = z
+  .object({
+    url: z.url({ protocol: /^https?$/ }),
+    /** From the call to its answer, everything included. */
+    timeoutMs: milliseconds,
+    /** For one connection; undici measures it in steps of about half a second. */
+    connectTimeoutMs: milliseconds.optional(),
+    /** Charges under way at one time; the others wait for at most half of the deadline. */
+    connections: z.int().positive().default(256),
+    /** Look-ups have connections of their own: charges that hang cannot hold up recovery. */
+    lookupConnections: z.int().positive().default(16),
+    settlingMs: milliseconds.default(SETTLING_MS),
+    breaker: z
+      .object({ failures: z.int().positive(), openMs: milliseconds })
+      .default({ failures: 5, openMs: 1_000 }),
+  })
+  .refine(({ timeoutMs, connectTimeoutMs = 1 }) => connectTimeoutMs <= timeoutMs, {
+    path: ['connectTimeoutMs'],
+    message: 'must not be longer than timeoutMs',
+  });
+
+export type SimulatorPspSettings = z.input<typeof settingsSchema>;
+
+/** Throws a ZodError that names the setting if one is not usable. */
+export function createSimulatorPsp(given: SimulatorPspSettings): Psp & { close(): Promise<void> } {
+  const settings = settingsSchema.parse(given);
+  const { origin, pathname } = new URL(settings.url);
+  const prefix = pathname.replace(/\/$/, '');
+  const charges = poolFor(origin, settings.connections, settings);
+  const lookups = poolFor(origin, settings.lookupConnections, settings);
+  const breaker = new Breaker(settings.breaker);
+  const deadlineMs = settings.timeoutMs;
+
+  async function charge(order: Charge): Promise<Outcome> {
+    const call = chargeCall(order, prefix, deadlineMs);
+    const reply = await breaker.run((onSent) => exchange(charges, call, onSent));
+    if (reply.kind !== 'open') return outcomeOf(reply, order.reference);
+    return { kind: 'notSent', reason: 'PSP not reachable', retryAfterMs: reply.retryAfterMs };
+  }
+
+  async function find(reference: string): Promise<Found> {
+    const path = `${prefix}/v1/operations?${new URLSearchParams({ reference })}`;
+    const call: HttpCall = { method: 'GET', path, headers: {}, body: null, deadlineMs };
+    return foundIn(await exchange(lookups, call), reference);
+  }
+
+  let closing: Promise<unknown> | undefined;
+  return {
+    name: 'simulator',
+    keyWindowMs: KEY_WINDOW_MS,
+    settlingMs: settings.settlingMs,
+    charge,
+    find,
+    close: async () => {
+      closing ??= Promise.all([charges.close(), lookups.close()]);
+      await closing;
+    },
+  };
+}
+
+/** The same bytes for the same charge, whenever it is sent. */
+function chargeCall(order: Charge, prefix: string, deadlineMs: number): HttpCall {
+  const { reference, pspKey, amountMinor, currency, paymentMethod } = order;
+  return {
+    method: 'POST',
+    path: `${prefix}/v1/charges`,
+    headers: { 'content-type': 'application/json', 'idempotency-key': pspKey },
+    body: JSON.stringify({
+      reference,
+      amountMinor,
+      currency,
+      source: paymentMethod,
+      capture: true,
+      metadata: {},
+    }),
+    deadlineMs,
+  };
+}
+
+function poolFor(
+  origin: string,
+  connections: number,
+  { timeoutMs, connectTimeoutMs }: { timeoutMs: number; connectTimeoutMs?: number | undefined },
+): Pool {
+  const connectMs = connectTimeoutMs ?? Math.min(2_000, timeoutMs);
+  return new Pool(origin, { connections, pipelining: 1, connect: { timeout: connectMs } });
+}
