@@ -167,11 +167,25 @@ function stamp(
   }
 }
 
-/** Documents with inlined values never come again: they may push out no more than this many. */
+/**
+ * Documents with inlined values never come again: they may push out no more than this many. Of
+ * requests that bring the same new document at once, the first checks it and the others wait a turn.
+ */
 function boundedDocuments() {
   const documents = new LRUCache<string, DocumentNode>({ max: KNOWN_DOCUMENTS });
+  const beingChecked = new Set<string>();
   return {
-    get: async (key: string) => documents.get(key),
+    get: async (key: string) => {
+      const known = documents.get(key);
+      if (known !== undefined) return known;
+      if (beingChecked.has(key)) {
+        await new Promise((resolve) => setImmediate(resolve));
+        return documents.get(key);
+      }
+      beingChecked.add(key);
+      setImmediate(() => beingChecked.delete(key));
+      return undefined;
+    },
     set: async (key: string, document: DocumentNode) => {
       documents.set(key, document);
     },

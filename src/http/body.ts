@@ -36,27 +36,26 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
 }
 
 function readBytes(request: IncomingMessage): Promise<Buffer> {
-  const tooLarge = new BadBody(413, `The body may have at most ${MAX_BODY_BYTES} bytes.`);
-  if (Number(request.headers['content-length'] ?? 0) > MAX_BODY_BYTES) {
-    return Promise.reject(tooLarge);
-  }
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
+    const fail = (status: BadBody['status'], message: string) =>
+      reject(new BadBody(status, message));
+    const tooLarge = () => fail(413, `The body may have at most ${MAX_BODY_BYTES} bytes.`);
+    if (Number(request.headers['content-length'] ?? 0) > MAX_BODY_BYTES) return tooLarge();
     const timer = setTimeout(() => {
-      reject(new BadBody(408, `The body did not come within ${BODY_WITHIN_MS / 1_000} s.`));
+      fail(408, `The body did not come within ${BODY_WITHIN_MS / 1_000} s.`);
     }, BODY_WITHIN_MS);
-    const cutOff = () => reject(new BadBody(400, 'The body was cut off.'));
     request.on('data', (chunk: Buffer) => {
       length += chunk.length;
       if (length <= MAX_BODY_BYTES) chunks.push(chunk);
-      else reject(tooLarge);
+      else tooLarge();
     });
     request.on('end', () => resolve(Buffer.concat(chunks)));
-    request.on('error', cutOff);
+    request.on('error', () => fail(400, 'The body was cut off.'));
     request.on('close', () => {
       clearTimeout(timer);
-      cutOff();
+      if (!request.complete) fail(400, 'The body was cut off.');
     });
   });
 }

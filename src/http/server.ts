@@ -1,8 +1,10 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { sendRefusal, sendText } from './answer.ts';
 import type { GraphQLEndpoint } from './graphql-endpoint.ts';
 import type { Metrics } from './metrics.ts';
+import { Pacer } from './pacer.ts';
 import type { Pages } from './pages.ts';
 
 export interface HttpServerOptions {
@@ -20,6 +22,8 @@ export interface HttpServerOptions {
  * body is cut sooner, in `body.ts`. The idle time-out lies above the 60 s after which balancers drop a connection.
  */
 const TIMES = { headers: 30_000, request: 30_000, idle: 75_000, check: 1_000 } as const;
+/** Some milliseconds' worth of work. */
+const REQUESTS_PER_TURN = 16;
 const MAX_HEADER_BYTES = 16 * 1024;
 
 /** The server's only door: `/graphql`, the probes and the pages. */
@@ -27,6 +31,7 @@ export class HttpServer {
   readonly #options: HttpServerOptions;
   readonly #server: Server;
   readonly #underWay = new Set<ServerResponse>();
+  readonly #pacer = new Pacer(REQUESTS_PER_TURN);
   #draining = false;
 
   constructor(options: HttpServerOptions) {
@@ -45,10 +50,8 @@ export class HttpServer {
 
   /** @returns where it listens */
   async listen(host: string, port: number): Promise<AddressInfo> {
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen(port, host, () => resolve());
-    });
+    this.#server.listen(port, host);
+    await once(this.#server, 'listening');
     return this.#server.address() as AddressInfo;
   }
 
@@ -76,6 +79,7 @@ export class HttpServer {
     this.#underWay.add(response);
     response.shouldKeepAlive &&= !this.#draining;
     try {
+      await this.#pacer.enter();
       await this.#route(request, response);
     } catch (error) {
       this.#options.onError(error);

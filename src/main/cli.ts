@@ -138,5 +138,6 @@ try {
 } catch (error) {
   const { message, name, code } = describeError(error);
   process.stderr.write(`semel: ${message ?? `${name}${code === undefined ? '' : ` ${code}`}`}\n`);
-  process.exitCode = 1;
+  // What was begun must not keep a process alive that cannot do its work.
+  process.exit(1);
 }

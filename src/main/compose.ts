@@ -33,6 +33,7 @@ const MOST_SETTLE_BUDGET_MS = 5_000;
 const SEND_SPARE_MS = 1_000;
 const RECOVERY = { everyMs: 1_000, limit: 100 } as const;
 const REDIS_READY_MS = 2_000;
+const USUAL_PORT = 4_000;
 
 export const migrationsFolder = (): string =>
   dirname(dirname(fileInPackage('drizzle/meta/_journal.json')));
@@ -61,6 +62,21 @@ export function openJournal(config: Config, database: Database): PostgresJournal
 /** T1 may take what the lease holds beyond the send and its spare time. */
 function openBudgetMs({ lockTtlMs, PSP_TIMEOUT_MS }: Config): number {
   return Math.min(MOST_OPEN_BUDGET_MS, lockTtlMs - PSP_TIMEOUT_MS - SEND_SPARE_MS);
+}
+
+/** Without PORT the usual port is taken, or else any that is free. @returns the address as a URL */
+async function listen(http: HttpServer, { HOST, PORT }: Config): Promise<string> {
+  const on = (port: number) =>
+    http.listen(HOST, port).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EADDRINUSE') throw error;
+      return undefined;
+    });
+  const address = (await on(PORT ?? USUAL_PORT)) ?? (PORT === undefined ? await on(0) : undefined);
+  if (address === undefined) {
+    throw new Error(`PORT is ${PORT}, and another process listens there; accepted: a free port.`);
+  }
+  const host = address.family === 'IPv6' ? `[${address.address}]` : address.address;
+  return `http://${host}:${address.port}`;
 }
 
 /** Where everything meets: builds each room's part, wires them, and listens. */
@@ -127,6 +143,7 @@ export async function compose(config: Config, parts: Parts, log: Log): Promise<R
     whyNotReady: () => whyNotReady(database, wanted),
     onError: (err) => log.error({ err }, 'a request failed'),
   });
+  const url = await listen(http, config);
   const recovery = startRecovery({
     journal,
     psp,
@@ -137,8 +154,6 @@ export async function compose(config: Config, parts: Parts, log: Log): Promise<R
     },
     onError: (err) => log.warn({ err }, 'recovery will try again'),
   });
-  const { address, family, port } = await http.listen(config.HOST, config.PORT);
-  const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
   return {
     url,
     playground: pages.served ? `${url}/playground` : undefined,

@@ -44,7 +44,7 @@ export const variables = z.object({
     .int()
     .min(0)
     .max(65_535)
-    .default(4_000)
+    .optional()
     .describe('a port from 0 (any free one) to 65535'),
   DATABASE_URL: url('postgres', 'postgresql'),
   DATABASE_POOL_MAX: z.coerce

@@ -4,6 +4,7 @@ import type { Config } from './config.ts';
 import { embedMissing, type Parts } from './embed.ts';
 import { createLog, type Log } from './log.ts';
 
+const NPM_CHECK_MS = 500;
 const DEMO = { merchant: 'demo', name: 'demo', expiresAt: null } as const;
 
 /** `semel serve`: everything up, until a signal; then everything down in order. */
@@ -78,12 +79,22 @@ function curl(url: string, key: string): string {
 
 /** Resolves when everything has ended; a second signal ends the process at once. */
 async function stopOnSignal(running: Running, parts: Parts, log: Log): Promise<void> {
-  const signal = await new Promise<NodeJS.Signals>((resolve) => {
+  const signal = await new Promise<string>((resolve) => {
     for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => resolve(name));
+    whenNpmIsGone(() => resolve('npm ended'));
   });
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => process.exit(130));
   log.info({ signal }, 'stopping: no new work, what runs may end');
   const whole = await running.drain();
   if (!whole) log.warn('stopped with work under way; recovery will end it');
   await parts.stop();
+}
+
+/** `npm start` that was killed cannot pass the signal on: its server must not live on unseen. */
+function whenNpmIsGone(then: () => void): void {
+  if (process.env['npm_lifecycle_event'] !== 'start') return;
+  const { ppid } = process;
+  setInterval(() => {
+    if (process.ppid !== ppid) then();
+  }, NPM_CHECK_MS).unref();
 }

@@ -100,6 +100,6 @@ function poolFor(
   connections: number,
   { timeoutMs, connectTimeoutMs }: { timeoutMs: number; connectTimeoutMs?: number | undefined },
 ): Pool {
-  const connectMs = connectTimeoutMs ?? Math.min(2_000, timeoutMs);
+  const connectMs = connectTimeoutMs ?? Math.min(5_000, timeoutMs);
   return new Pool(origin, { connections, pipelining: 1, connect: { timeout: connectMs } });
 }
