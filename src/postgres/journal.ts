@@ -164,8 +164,8 @@ export class PostgresJournal implements Journal {
     const { leaseMs, recoverAfterMs, openBudgetMs } = this.#options;
     const asked = drafts.map((draft) => openRow(draft, leaseMs, recoverAfterMs));
     const rows = await this.#database.run(OPEN, [JSON.stringify(asked)], openBudgetMs);
-    const byEntry = new Map(rows.map((row) => [row['entry_id'], row]));
-    return drafts.map(({ entryId }) => byEntry.get(entryId));
+    const byPayment = new Map(rows.map((row) => [row['payment_id'], row]));
+    return drafts.map(({ paymentId }) => byPayment.get(paymentId));
   }
 
   async #settleAll(told: readonly Told[]): Promise<(Row | undefined)[]> {

@@ -91,9 +91,13 @@ export class PostgresPaymentReader implements PaymentReader {
   }
 
   async #readAll(wanted: readonly Wanted[]): Promise<(Payment | undefined)[]> {
-    const text = JSON.stringify(
-      wanted.map(({ merchantId, id }) => ({ merchant_id: merchantId, id })),
-    );
+    // Many requests may ask for one payment: after a storm, most do.
+    const distinct = new Map(wanted.map((one) => [`${one.merchantId} ${one.id}`, one]));
+    const asked = [...distinct.values()].map(({ merchantId, id }) => ({
+      merchant_id: merchantId,
+      id,
+    }));
+    const text = JSON.stringify(asked);
     const payments = (await this.#run(BY_IDS, [text])).map(toPayment);
     const found = new Map(
       payments.map((payment) => [`${payment.merchantId} ${payment.id}`, payment]),

@@ -4,6 +4,8 @@ import { FREE_STATUSES } from './tables.ts';
 /**
  * The hot statements. Each takes its rows as one JSON array, so that a batch of any size is the same
  * prepared statement, and each decides in its WHERE clause: the rows that come back are the answer.
+ * They run with joins by nested loop over an index only (see `connect.ts`), so none joins two long
+ * lists: what a later step needs is handed on by RETURNING.
  */
 
 const FREE = FREE_STATUSES.map((status) => `'${status}'`).join(', ');
@@ -21,32 +23,32 @@ with asked as (
   insert into journal_entries (
     merchant_id, id, payment_id, idempotency_key, operation, amount, amount_minor, currency,
     exponent, fingerprint_version, fingerprint, state, owner_token, lease_until, psp,
-    psp_idempotency_key, next_check_at, sent_at)
+    psp_idempotency_key, next_check_at, sent_at, created_at)
   select
     a.merchant_id, a.entry_id, a.payment_id, a.idempotency_key, a.operation, a.amount,
     a.amount_minor, a.currency, a.exponent, a.fingerprint_version, a.fingerprint, 'SENDING',
     a.owner_token, clock_timestamp() + a.lease_ms * interval '1 ms', a.psp, a.psp_idempotency_key,
-    clock_timestamp() + a.recover_after_ms * interval '1 ms', clock_timestamp()
+    clock_timestamp() + a.recover_after_ms * interval '1 ms', clock_timestamp(), now()
   from asked a
-  where a.transaction_id is null or not exists (
-    select 1 from payments p
+  where a.transaction_id is null or (
+    select true from payments p
     where p.merchant_id = a.merchant_id and p.transaction_id = a.transaction_id
-      and not (p.status in (${FREE})))
+      and not (p.status in (${FREE})) limit 1) is null
   order by a.merchant_id, a.idempotency_key
   on conflict (merchant_id, idempotency_key) do nothing
-  returning id, created_at
+  returning id
 ), paid as (
   insert into payments (
     merchant_id, id, transaction_id, amount_minor, currency, status, payment_method, description,
     metadata, created_at, updated_at)
   select
     a.merchant_id, a.payment_id, a.transaction_id, a.amount_minor, a.currency, 'PROCESSING',
-    a.payment_method, a.description, a.metadata, o.created_at, o.created_at
-  from asked a join opened o on o.id = a.entry_id
-  returning id, metadata, created_at
+    a.payment_method, a.description, a.metadata, now(), now()
+  from asked a
+  where (a.entry_id in (select id from opened)) is true
+  returning id, created_at, metadata
 )
-select o.id as entry_id, o.created_at, p.metadata
-from opened o join asked a on a.entry_id = o.id join paid p on p.id = a.payment_id`;
+select id as payment_id, created_at, metadata from paid`;
 
 /** What stands under each (merchant, key), with the payment. */
 export const READ_BY_KEY = `
@@ -107,7 +109,7 @@ with told as (
         + case when m.state = 'SUCCEEDED' then m.amount_minor else 0 end
   from moved m
   where p.merchant_id = m.merchant_id and p.id = m.payment_id
-  returning p.id, p.version, p.updated_at
+  returning m.*, p.version, p.updated_at
 ), posted as (
   insert into postings (merchant_id, entry_id, leg, account, direction, amount_minor, currency)
   select m.merchant_id, m.id, l.leg, l.account, l.direction, m.amount_minor, m.currency
@@ -117,21 +119,19 @@ with told as (
   where m.state = 'SUCCEEDED'
 ), noted as (
   insert into outbox_events (merchant_id, id, payment_id, entry_id, type, payment_version)
-  select m.merchant_id, m.event_id, m.payment_id, m.id,
-    lower(m.operation || '.' || m.state), p.version
-  from moved m join paid p on p.id = m.payment_id
-  where m.changed
+  select merchant_id, event_id, payment_id, id, lower(operation || '.' || state), version
+  from paid where changed
 ), kept as (
   insert into psp_observations
     (merchant_id, id, entry_id, attempt, state, outcome_source, psp_reference, reason)
   select t.merchant_id, t.event_id, t.entry_id, t.attempt, t.state, t.outcome_source,
     t.psp_reference, t.reason
   from told t
-  where t.state <> 'UNKNOWN' and t.outcome_source <> 'NOT_SENT' and not exists (select 1 from moved m where m.id = t.entry_id)
+  where t.state <> 'UNKNOWN' and t.outcome_source <> 'NOT_SENT'
+    and t.entry_id not in (select id from moved)
 )
-select m.id as entry_id, m.state, m.psp_reference, m.next_check_at, m.settled_at, p.version,
-  p.updated_at
-from moved m join paid p on p.id = m.payment_id`;
+select id as entry_id, state, psp_reference, next_check_at, settled_at, version, updated_at
+from paid`;
 
 /** Entries that are due, each to one recoverer: attempt + 1 and a new owner. */
 export const TAKE_OVER = `

@@ -1,0 +1,64 @@
+/**
+ * Two servers to compare with, in one process: a bare `node:http` echo, and our own HTTP and GraphQL
+ * layers with a mutation that does nothing. Prints their addresses as one JSON line.
+ */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { makeExecutableSchema } from '@graphql-tools/schema';
+import { GraphQLServer, type Services } from '../../src/graphql/index.ts';
+import { GraphQLEndpoint, HttpServer, Limits, Metrics, Pages } from '../../src/http/index.ts';
+
+const typeDefs = `
+  input NoopInput { amountMinor: Int! currency: String! }
+  type Noop { id: ID! }
+  type Query { noop: Noop }
+  type Mutation { noop(id: ID!, input: NoopInput!): Noop! }`;
+
+const schema = makeExecutableSchema({
+  typeDefs,
+  resolvers: { Mutation: { noop: (_source, { id }: { id: string }) => ({ id }) } },
+});
+const graphql = new GraphQLServer({
+  schema,
+  introspection: false,
+  hideSuggestions: true,
+  onInternalError: () => {},
+  onRefused: () => {},
+});
+await graphql.start();
+const caller = {
+  merchantId: 'bench',
+  keyId: 'bench',
+  scopes: new Set(['payments:read', 'payments:write']),
+};
+const http = new HttpServer({
+  endpoint: new GraphQLEndpoint({
+    graphql,
+    // The resolver above asks for none of them.
+    services: {} as Services,
+    limits: new Limits({ perKeyPerSecond: 0 }),
+    identify: async () => caller,
+    onRefused: () => {},
+  }),
+  metrics: new Metrics(async () => ({ byState: {}, oldestUnknownS: 0 })),
+  pages: new Pages({ playground: undefined, demoApiKey: undefined }),
+  whyNotReady: async () => undefined,
+  onError: () => {},
+});
+const { port } = await http.listen('127.0.0.1', 0);
+
+const echo = createServer((request, response) => {
+  let text = '';
+  request.on('data', (chunk) => {
+    text += chunk;
+  });
+  request.on('end', () => {
+    response.setHeader('content-type', 'application/json');
+    response.end(text);
+  });
+}).listen(0, '127.0.0.1', () => {
+  const at = (echo.address() as AddressInfo).port;
+  process.stdout.write(
+    `${JSON.stringify({ noop: `http://127.0.0.1:${port}`, echo: `http://127.0.0.1:${at}` })}\n`,
+  );
+});
