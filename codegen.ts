@@ -10,7 +10,17 @@ import { preset } from '@graphql-codegen/client-preset';
 import { codegen } from '@graphql-codegen/core';
 import * as typescript from '@graphql-codegen/typescript';
 import * as typescriptResolvers from '@graphql-codegen/typescript-resolvers';
-import { buildASTSchema, type DocumentNode, parse } from 'graphql';
+import {
+  buildASTSchema,
+  type DocumentNode,
+  type FragmentDefinitionNode,
+  Kind,
+  type OperationDefinitionNode,
+  parse,
+  print,
+  stripIgnoredCharacters,
+  visit,
+} from 'graphql';
 
 const scalars = {
   IdempotencyKey: 'string',
@@ -98,7 +108,36 @@ async function generate(): Promise<Map<string, string>> {
     pluginContext: {},
   });
   for (const section of sections) files.set(section.filename, GENERATED + (await codegen(section)));
+  files.set('src/generated/client/texts.ts', GENERATED + textsOf(parse(rawSDL)));
   return files;
+}
+
+/**
+ * Each operation as the text that is sent: for clients that want no syntax trees in their bundle.
+ * The trees in `graphql.ts`, which Apollo Client and urql take, have the same content.
+ */
+function textsOf({ definitions }: DocumentNode): string {
+  const fragments = new Map<string, FragmentDefinitionNode>();
+  for (const node of definitions) {
+    if (node.kind === Kind.FRAGMENT_DEFINITION) fragments.set(node.name.value, node);
+  }
+  const used = (node: OperationDefinitionNode | FragmentDefinitionNode): Set<string> => {
+    const names = new Set<string>();
+    visit(node, {
+      enter(spread) {
+        if (spread.kind !== Kind.FRAGMENT_SPREAD) return;
+        const { name } = spread;
+        const fragment = fragments.get(name.value);
+        if (fragment === undefined) throw new Error(`There is no fragment ${name.value}.`);
+        for (const text of used(fragment)) names.add(text);
+      },
+    });
+    return names.add(stripIgnoredCharacters(print(node)));
+  };
+  return definitions
+    .filter((node) => node.kind === Kind.OPERATION_DEFINITION)
+    .map((node) => `export const ${node.name?.value}Text =\n  '${[...used(node)].join('')}';\n`)
+    .join('');
 }
 
 async function readSchema(folder: string): Promise<DocumentNode> {
