@@ -120,7 +120,7 @@ export type IdempotencyReceipt = {
   readonly __typename?: 'IdempotencyReceipt';
   readonly key: Scalars['IdempotencyKey']['output'];
   readonly outcome: IdempotencyOutcome;
-  /** How often the work was begun; a retry after a proof that nothing was sent begins it again. */
+  /** How often the work was begun or taken over by recovery. */
   readonly attempt: Scalars['Int']['output'];
   readonly firstSeenAt: Scalars['DateTime']['output'];
   /** Until when the answer is kept for quick replays; later ones come from the journal. */

@@ -160,7 +160,10 @@ function stamp(
   for (const { extensions } of errors ?? []) onRefused(String(extensions?.['code']));
   const extensions = errors?.[0]?.extensions;
   if (extensions === undefined || (data !== null && data !== undefined)) return;
-  http.status ??= STATUS_OF_CODE[String(extensions['code'])] ?? 500;
+  // Apollo's own word for errors before execution is 500; ours are in the table.
+  if (http.status === undefined || http.status === 500) {
+    http.status = STATUS_OF_CODE[String(extensions['code'])] ?? 500;
+  }
   const retryAfterMs = extensions['retryAfterMs'];
   if (typeof retryAfterMs === 'number') {
     http.headers.set('retry-after', String(Math.ceil(retryAfterMs / 1_000)));

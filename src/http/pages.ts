@@ -62,10 +62,10 @@ export class Pages {
     return this.#paths.has('/playground/index.html');
   }
 
-  serve(path: string, response: ServerResponse): void {
+  serve(path: string, response: ServerResponse, search = ''): void {
     const page = this.served ? this.#find(path) : undefined;
     if (page === undefined) sendText(response, 404, 'Not here.\n');
-    else if (typeof page === 'string') response.writeHead(302, { location: page }).end();
+    else if (typeof page === 'string') response.writeHead(302, { location: page + search }).end();
     else sendPage(response, page);
   }
 

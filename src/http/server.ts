@@ -111,7 +111,7 @@ export class HttpServer {
       case '/metrics':
         return this.#metrics(response);
       default:
-        return this.#options.pages.serve(path, response);
+        return this.#options.pages.serve(path, response, search);
     }
   }
 
@@ -129,7 +129,7 @@ export class HttpServer {
       });
     }
     if (request.method === 'GET' && wantsPage(request, search)) {
-      return this.#options.pages.serve('/graphql', response);
+      return this.#options.pages.serve('/graphql', response, search);
     }
     if (request.method !== 'GET' && request.method !== 'POST') {
       response.setHeader('allow', 'GET, POST');
@@ -158,5 +158,5 @@ export class HttpServer {
 
 /** A browser that was pointed at the endpoint. */
 function wantsPage(request: IncomingMessage, search: string): boolean {
-  return search === '' && (request.headers.accept ?? '').includes('text/html');
+  return (request.headers.accept ?? '').includes('text/html');
 }

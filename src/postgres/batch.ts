@@ -1,22 +1,22 @@
+import { NotRun } from './not-run.ts';
+
 export interface BatchOptions<I, O> {
-  /** One statement for many items; the answers in the items' order. */
-  readonly run: (items: readonly I[]) => Promise<readonly O[]>;
+  /** One statement for many items, within so many ms; the answers in the items' order. */
+  readonly run: (items: readonly I[], budgetMs: number) => Promise<readonly O[]>;
+  /** The most an item may take, waiting included, in ms. */
+  readonly budgetMs: number;
   readonly maxItems: number;
-  /** How many items may wait; one more is refused with `QueueFull`. */
+  /** How many items may wait; one more is refused with `NotRun`. */
   readonly maxWaiting: number;
   /** How many statements may be under way at once. */
   readonly slots: number;
-  /** True for errors that every item would meet alike; after others each item is run alone. */
+  /** True for errors that every item would meet alike; after others the bad item is looked for. */
   readonly concernsAll: (error: unknown) => boolean;
-}
-
-/** Too much waits for the database already: nothing was done with this item. */
-export class QueueFull extends Error {
-  override readonly name = 'QueueFull';
 }
 
 interface Waiting<I, O> {
   readonly item: I;
+  readonly endsAt: number;
   resolve(output: O): void;
   reject(error: unknown): void;
 }
@@ -24,6 +24,7 @@ interface Waiting<I, O> {
 /**
  * Gathers what concurrent requests ask of the database into one statement and so into one commit.
  * At rest an item leaves on the next turn of the event loop; while all slots are busy, items gather.
+ * An item that has waited for half of its time is refused with `NotRun`: the rest would be too short.
  */
 export class Batch<I, O> {
   readonly #options: BatchOptions<I, O>;
@@ -36,9 +37,12 @@ export class Batch<I, O> {
   }
 
   add(item: I): Promise<O> {
-    if (this.#waiting.length >= this.#options.maxWaiting) return Promise.reject(new QueueFull());
+    const { budgetMs, maxWaiting } = this.#options;
+    if (this.#waiting.length >= maxWaiting) {
+      return Promise.reject(new NotRun('Too much waits for the database.'));
+    }
     return new Promise<O>((resolve, reject) => {
-      this.#waiting.push({ item, resolve, reject });
+      this.#waiting.push({ item, endsAt: performance.now() + budgetMs, resolve, reject });
       this.#schedule();
     });
   }
@@ -65,16 +69,33 @@ export class Batch<I, O> {
     this.#schedule();
   }
 
+  /** One bad item fails alone: a batch that is refused is halved until it is found. */
   async #together(gathered: readonly Waiting<I, O>[]): Promise<void> {
+    const { run, concernsAll } = this.#options;
+    const items = this.#inTime(gathered);
+    const [first] = items;
+    if (first === undefined) return;
     try {
-      const outputs = await this.#options.run(gathered.map(({ item }) => item));
-      for (const [index, { resolve }] of gathered.entries()) resolve(outputs[index] as O);
+      const outputs = await run(
+        items.map(({ item }) => item),
+        first.endsAt - performance.now(),
+      );
+      for (const [index, { resolve }] of items.entries()) resolve(outputs[index] as O);
     } catch (error) {
-      if (gathered.length === 1 || this.#options.concernsAll(error)) {
-        for (const { reject } of gathered) reject(error);
+      if (items.length === 1 || concernsAll(error)) {
+        for (const { reject } of items) reject(error);
         return;
       }
-      for (const one of gathered) await this.#together([one]);
+      const half = Math.ceil(items.length / 2);
+      await this.#together(items.slice(0, half));
+      await this.#together(items.slice(half));
     }
+  }
+
+  #inTime(gathered: readonly Waiting<I, O>[]): Waiting<I, O>[] {
+    const latest = performance.now() + this.#options.budgetMs / 2;
+    const late = gathered.filter(({ endsAt }) => endsAt < latest);
+    for (const { reject } of late) reject(new NotRun('It waited too long for the database.'));
+    return gathered.filter(({ endsAt }) => endsAt >= latest);
   }
 }

@@ -1,5 +1,7 @@
 import postgres from 'postgres';
 import { JournalUnavailable } from '../payments/index.ts';
+import { Gate } from './gate.ts';
+import { Pool } from './pool.ts';
 
 export interface DatabaseOptions {
   readonly url: string;
@@ -12,98 +14,93 @@ export interface DatabaseOptions {
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** SQLSTATEs after which the same statement may simply be run again. */
-const PASSING = new Set(['40001', '40P01', '53300', '55P03', '57014', '57P01', '57P02', '57P03']);
+/** SQLSTATEs (and classes) after which the same statement may simply be run again. */
+const PASSING = /^(08|53|25006|40001|40P01|55P03|57014|57P0)/;
 const PAUSE_MS = { first: 20, most: 500 } as const;
-const CONNECT_TIMEOUT_S = 2;
-/**
- * Every statement here finds its rows by an index. A plan made while the tables are nearly empty would
- * read them whole, and a prepared statement keeps its plan when they are large.
- */
-const BY_INDEX = { enable_seqscan: 'off', enable_hashjoin: 'off', enable_mergejoin: 'off' };
+const MOST_WAITING = 20_000;
 const MOST_LATE_MS = 500;
-/** An option that postgres.js takes and its types leave out. */
-const ONE_AT_A_TIME: object = { max_pipeline: 1 };
-
 /**
  * The way to Postgres for everything that must not hang: each statement runs alone (no `begin`),
- * under a deadline, one at a time per connection. A statement that misses its deadline takes its
- * whole pool with it, since a half-open connection says nothing and every other one may be as dead.
+ * under a deadline, one at a time per connection; the time it waits for a connection does not count.
+ * A statement that misses its deadline takes its whole pool with it, since a half-open connection
+ * says nothing and every other one may be as dead.
  */
 export class Database {
   readonly #options: DatabaseOptions;
-  #pool: postgres.Sql;
+  readonly #gate: Gate;
+  #pool: Pool;
   #closed = false;
 
   constructor(options: DatabaseOptions) {
     this.#options = options;
-    this.#pool = this.#newPool();
+    this.#gate = new Gate(options.poolMax, MOST_WAITING);
+    this.#pool = new Pool(options.url, options.poolMax);
   }
 
   /**
    * Runs one statement, again and again after passing failures, until `budgetMs` is used up. Only
    * for statements that are guarded: a reply that was lost may have been a commit.
    *
-   * @throws JournalUnavailable if the budget ends first; what the statement did is then not known
+   * @throws JournalUnavailable if the budget ends first; unless its cause is `NotRun`, what the
+   * statement did is not known
    * @throws PostgresError if the database refuses the statement itself
    */
   async run(text: string, parameters: readonly unknown[], budgetMs: number): Promise<Row[]> {
     const endsAt = performance.now() + budgetMs;
+    const wholeMs = Math.min(this.#options.statementMs, budgetMs);
+    // With less time than this a statement is not begun.
+    const leastMs = wholeMs / 4;
+    const leftMs = () => endsAt - performance.now();
+    let failure: unknown;
     for (let pauseMs: number = PAUSE_MS.first; ; pauseMs = Math.min(pauseMs * 2, PAUSE_MS.most)) {
-      const leftMs = endsAt - performance.now();
+      await this.#gate.enter(leftMs() - leastMs).catch((notRun: unknown) => {
+        throw unavailable(failure ?? notRun);
+      });
       try {
-        return await this.#attempt(text, parameters, Math.min(this.#options.statementMs, leftMs));
+        return await this.#attempt(text, parameters, Math.min(wholeMs, leftMs()), wholeMs);
       } catch (error) {
         if (!isPassing(error)) throw error;
-        if (this.#closed || performance.now() + pauseMs >= endsAt) {
-          throw new JournalUnavailable('The database did not answer in time.', { cause: error });
-        }
+        failure = error;
+      } finally {
+        this.#gate.leave();
       }
+      if (this.#closed || leftMs() - pauseMs < leastMs) throw unavailable(failure);
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#pool.end({ timeout: 2 });
+    await this.#pool.close();
   }
 
-  async #attempt(text: string, parameters: readonly unknown[], ms: number): Promise<Row[]> {
+  async #attempt(
+    text: string,
+    parameters: readonly unknown[],
+    ms: number,
+    wholeMs: number,
+  ): Promise<Row[]> {
     const pool = this.#pool;
-    const answer = pool.unsafe(text, parameters as postgres.ParameterOrJSON<never>[], {
+    const answer = pool.sql.unsafe(text, parameters as postgres.ParameterOrJSON<never>[], {
       prepare: true,
     });
     const deadline = new Deadline(ms);
     try {
       return (await Promise.race([answer, deadline.missed])) as unknown as Row[];
     } catch (error) {
-      if (error instanceof DeadlineMissed) this.#replace(pool);
+      // A statement that had little time says little about the connections.
+      if (error instanceof DeadlineMissed && ms >= wholeMs / 2) this.#replace(pool);
       throw error;
     } finally {
       deadline.clear();
     }
   }
 
-  #replace(suspect: postgres.Sql): void {
+  #replace(suspect: Pool): void {
     if (this.#pool !== suspect || this.#closed) return;
-    this.#pool = this.#newPool();
+    this.#pool = new Pool(this.#options.url, this.#options.poolMax);
     this.#options.onSuspicion?.('a statement missed its deadline');
-    suspect.end({ timeout: 0 }).catch(() => {});
-  }
-
-  #newPool(): postgres.Sql {
-    return postgres(this.#options.url, {
-      max: this.#options.poolMax,
-      ...ONE_AT_A_TIME,
-      prepare: true,
-      fetch_types: false,
-      connect_timeout: CONNECT_TIMEOUT_S,
-      idle_timeout: 0,
-      max_lifetime: null,
-      backoff: (attempt) => Math.min(0.05 * 2 ** attempt, 1),
-      onnotice: () => {},
-      connection: { application_name: 'semel', ...BY_INDEX },
-    });
+    suspect.giveUp();
   }
 }
 
@@ -140,5 +137,9 @@ class Deadline {
 /** True unless the database itself refused the statement: then running it again is no use. */
 function isPassing(error: unknown): boolean {
   if (!(error instanceof postgres.PostgresError)) return true;
-  return PASSING.has(error.code) || error.code.startsWith('08');
+  return PASSING.test(error.code);
+}
+
+function unavailable(cause: unknown): JournalUnavailable {
+  return new JournalUnavailable('The database did not answer in time.', { cause });
 }

@@ -19,7 +19,7 @@ export interface PayAnswer {
   readonly idempotency: { readonly outcome: string; readonly attempt: number };
 }
 
-interface Target {
+export interface Target {
   readonly url: string;
   readonly apiKey: string;
 }
@@ -51,6 +51,27 @@ export async function ask(
   });
   const body = (await response.json()) as Reply['body'];
   return { status: response.status, headers: response.headers, body };
+}
+
+/** Sends a body as it is written. */
+export async function send(
+  { url, apiKey }: Target,
+  body: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Reply & { readonly text: string }> {
+  const response = await fetch(`${url}/graphql`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/graphql-response+json',
+      authorization: `Bearer ${apiKey}`,
+      ...headers,
+    },
+    body,
+  });
+  const text = await response.text();
+  const parsed = text.startsWith('{') ? (JSON.parse(text) as Reply['body']) : {};
+  return { status: response.status, headers: response.headers, body: parsed, text };
 }
 
 export const EUR_10_50 = {

@@ -1,0 +1,22 @@
+import type { GraphiQLProps } from 'graphiql';
+import { type Observed, observed } from './observed.ts';
+import { type Answer, type Operation, send } from './send.ts';
+
+type Fetcher = GraphiQLProps['fetcher'];
+type Result = Awaited<Extract<ReturnType<Fetcher>, Promise<unknown>>>;
+
+/** One press of the button: first without its answer, and without one for good if none comes. */
+export interface Run {
+  readonly answer: Answer | undefined;
+}
+
+export const lastRun: Observed<Run> = observed<Run>({ answer: undefined });
+
+/** Hands GraphiQL the answer unchanged and keeps what came around it. */
+export const fetcher: Fetcher = async (operation: Operation, options) => {
+  const asksForSchema = operation.operationName === 'IntrospectionQuery';
+  if (!asksForSchema) lastRun.set({ answer: undefined });
+  const answer = await send(operation, options?.headers);
+  if (!asksForSchema) lastRun.set({ answer });
+  return answer.body as Result;
+};

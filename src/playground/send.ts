@@ -1,0 +1,64 @@
+import { remember } from './sent.ts';
+
+export interface Operation {
+  readonly query: string;
+  readonly variables?: unknown;
+  readonly operationName?: string | null | undefined;
+}
+
+export type Headers = Readonly<Record<string, unknown>>;
+
+export interface Answer {
+  readonly status: number;
+  /** As the server said it: seconds, or a date. */
+  readonly retryAfter: string | null;
+  readonly tookMs: number;
+  /** The answer as it came; text if it is no JSON. */
+  readonly body: unknown;
+}
+
+export const ENDPOINT = '/graphql';
+
+export const STANDARD_HEADERS: Readonly<Record<string, string>> = {
+  'content-type': 'application/json',
+  accept: 'application/graphql-response+json, application/json;q=0.9',
+};
+
+/** Sends one operation. An answer that says no is an answer too; only silence is thrown. */
+export async function send(operation: Operation, headers: Headers = {}): Promise<Answer> {
+  remember(operation.variables);
+  const startedAt = performance.now();
+  const response = await fetch(ENDPOINT, {
+    method: 'POST',
+    headers: { ...STANDARD_HEADERS, ...asText(headers) },
+    body: JSON.stringify(operation),
+  }).catch(silence);
+  const text = await response.text();
+  return {
+    status: response.status,
+    retryAfter: response.headers.get('retry-after'),
+    tookMs: Math.round(performance.now() - startedAt),
+    body: parsed(text),
+  };
+}
+
+/** For the reader, to whom the line of code it happened in says nothing. */
+function silence(): never {
+  const error = new Error('No answer came. Send the same operation with the same key again.');
+  delete error.stack;
+  throw error;
+}
+
+/** Names in lower case, so that a header of the editor takes the place of a standard one. */
+export function asText(headers: Headers): Record<string, string> {
+  const entries = Object.entries(headers);
+  return Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), String(value)]));
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
