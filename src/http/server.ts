@@ -128,7 +128,7 @@ export class HttpServer {
         retryAfterMs: 1_000,
       });
     }
-    if (request.method === 'GET' && wantsPage(request, search)) {
+    if (request.method === 'GET' && wantsPage(request)) {
       return this.#options.pages.serve('/graphql', response, search);
     }
     if (request.method !== 'GET' && request.method !== 'POST') {
@@ -157,6 +157,6 @@ export class HttpServer {
 }
 
 /** A browser that was pointed at the endpoint. */
-function wantsPage(request: IncomingMessage, search: string): boolean {
+function wantsPage(request: IncomingMessage): boolean {
   return (request.headers.accept ?? '').includes('text/html');
 }

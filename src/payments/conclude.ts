@@ -88,6 +88,18 @@ export function concludeDoubt(doubt: DoubtfulEntry, outcome: Outcome): Conclusio
   return concludeAnswer(doubt, outcome, 'INQUIRY', open, doubt.checks);
 }
 
+/** The PSP names an execution that another payment has booked already: a person must look at it. */
+export function concludeTakenReference(
+  state: EntryState,
+  { source }: Pick<Conclusion, 'source'>,
+): Conclusion {
+  const reason = 'the reference of another payment';
+  // By way of UNKNOWN, so that states move only along the published graph.
+  return state === 'SENDING'
+    ? { ...NOTHING, state: 'UNKNOWN', reason, nextCheckMs: 0 }
+    : { ...NOTHING, state: 'IN_REVIEW', source, reason };
+}
+
 function stay(doubt: DoubtfulEntry, reason: string): Step {
   const open = doubt.state === 'PENDING' ? 'PENDING' : 'UNKNOWN';
   return { kind: 'settle', conclusion: undecided(open, reason, doubt.checks) };

@@ -119,9 +119,16 @@ function unrecorded({ entry, payment }: Hold): Recorded {
   };
 }
 
-/** FAILED with source NOT_SENT is the only state from which the same request executes again. */
+/**
+ * FAILED with source NOT_SENT is the only state from which the same request executes again, and by
+ * the same PSP: another one would be asked about an entry that it never saw.
+ */
 function mayRunAgain({ entry }: Recorded, command: NewPayment): boolean {
-  return entry.outcomeSource === 'NOT_SENT' && entry.fingerprint.equals(command.fingerprint.digest);
+  return (
+    entry.outcomeSource === 'NOT_SENT' &&
+    entry.psp === command.psp &&
+    entry.fingerprint.equals(command.fingerprint.digest)
+  );
 }
 
 function alreadyThere(recorded: Recorded, command: NewPayment): Ended {

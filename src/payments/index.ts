@@ -3,6 +3,7 @@ export {
   type Conclusion,
   concludeFound,
   concludeSend,
+  concludeTakenReference,
   nextCheckMs,
   statusAfter,
 } from './conclude.ts';

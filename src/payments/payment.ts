@@ -61,6 +61,8 @@ export interface JournalEntry extends Money {
   readonly paymentId: string;
   readonly idempotencyKey: string;
   readonly operation: Operation;
+  /** The name of the adapter that it is sent by, on every attempt. */
+  readonly psp: string;
   readonly fingerprintVersion: number;
   readonly fingerprint: Buffer;
   readonly state: EntryState;

@@ -75,8 +75,11 @@ export interface Journal {
    * moves: the conclusion is kept as evidence and the answer is the entry as it stands.
    */
   settle(hold: Hold, conclusion: Conclusion): Promise<Settled>;
-  /** Takes over at most `limit` entries that are due; two recoverers never get the same one. */
-  takeOver(limit: number): Promise<readonly Doubt[]>;
+  /**
+   * Takes over at most `limit` entries that are due and were sent by this PSP; two recoverers never
+   * get the same one.
+   */
+  takeOver(limit: number, psp: string): Promise<readonly Doubt[]>;
 }
 
 export interface Settled extends Recorded {

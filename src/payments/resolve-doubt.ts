@@ -4,6 +4,10 @@ import { chargeOf, type Doubt, type Journal, type Psp } from './ports.ts';
 export interface ResolveDeps {
   readonly journal: Journal;
   readonly psp: Psp;
+  /** Monotonic time in ms. */
+  readonly now?: () => number;
+  /** Told why an entry could not be resolved this time; it must not throw. */
+  readonly onUnrecorded?: (error: unknown) => void;
 }
 
 export interface RecoveryReport {
@@ -23,7 +27,10 @@ type Fate = 'settled' | 'stillOpen' | 'inReview' | 'lost';
  * says. Any number of recoverers may run at once: no two get the same entry.
  */
 export async function recoverOnce(deps: ResolveDeps, limit: number): Promise<RecoveryReport> {
-  const doubts = await deps.journal.takeOver(limit);
+  const now = deps.now ?? (() => performance.now());
+  const startedAt = now();
+  const doubts = await deps.journal.takeOver(limit, deps.psp.name);
+  const elapsedMs = () => now() - startedAt;
   const report = {
     taken: doubts.length,
     settled: 0,
@@ -32,7 +39,7 @@ export async function recoverOnce(deps: ResolveDeps, limit: number): Promise<Rec
     inReview: 0,
     lost: 0,
   };
-  const fates = await Promise.all(doubts.map((doubt) => resolveDoubt(deps, doubt)));
+  const fates = await Promise.all(doubts.map((doubt) => resolveDoubt(deps, doubt, elapsedMs)));
   for (const { fate, resent } of fates) {
     report[fate] += 1;
     if (resent) report.resent += 1;
@@ -41,22 +48,38 @@ export async function recoverOnce(deps: ResolveDeps, limit: number): Promise<Rec
 }
 
 async function resolveDoubt(
-  { journal, psp }: ResolveDeps,
+  deps: ResolveDeps,
   doubt: Doubt,
+  elapsedMs: () => number,
 ): Promise<{ fate: Fate; resent: boolean }> {
-  const about = { ...doubt.entry, checks: doubt.checks, ageMs: doubt.ageMs };
-  const step = concludeFound(about, await psp.find(doubt.entry.id), psp);
-  const resent = step.kind === 'resend';
-  const conclusion = resent
-    ? concludeDoubt(about, await psp.charge(chargeOf(doubt)))
-    : step.conclusion;
+  let resent = false;
   try {
-    const { moved, entry } = await journal.settle(doubt, conclusion);
+    const found = await deps.psp.find(doubt.entry.id);
+    const ageMs = doubt.ageMs + elapsedMs();
+    const about = { ...doubt.entry, checks: doubt.checks, ageMs };
+    const step = concludeFound(about, found, deps.psp);
+    if (step.kind === 'resend' && !mayStillSend(doubt, elapsedMs()))
+      return { fate: 'lost', resent };
+    resent = step.kind === 'resend';
+    const conclusion =
+      step.kind === 'resend'
+        ? concludeDoubt(about, await deps.psp.charge(chargeOf(doubt)))
+        : step.conclusion;
+    const { moved, entry } = await deps.journal.settle(doubt, conclusion);
     return { fate: moved ? fateOf(entry.state) : 'lost', resent };
-  } catch {
+  } catch (error) {
     // The entry stays due: whoever takes it over next asks the PSP again.
+    deps.onUnrecorded?.(error);
     return { fate: 'lost', resent };
   }
+}
+
+/**
+ * A recoverer that was held up may no longer own the entry, and its look-up may be older than the
+ * PSP's memory: a send starts only in the first half of the lease, since the other half is for it.
+ */
+function mayStillSend({ entry }: Doubt, elapsedMs: number): boolean {
+  return elapsedMs < entry.leaseLeftMs / 2;
 }
 
 function fateOf(state: string): Fate {

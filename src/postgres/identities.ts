@@ -1,6 +1,9 @@
 import { LRUCache } from 'lru-cache';
+import { JournalUnavailable } from '../payments/index.ts';
+import { Batch } from './batch.ts';
 import type { Database } from './connect.ts';
 import { hashOf, type Scope } from './keys.ts';
+import { orUnavailable } from './not-run.ts';
 
 /** Who an API key speaks for. */
 export interface Identity {
@@ -14,16 +17,28 @@ const TRUST_MS = 1_000;
 const KNOWN_KEYS = 10_000;
 const LOOK_UP_BUDGET_MS = 2_000;
 const LOOK_UP = `
-select merchant_id, id, array_to_json(scopes) as scopes from api_keys
-where key_hash = $1::bytea and revoked_at is null
-  and (expires_at is null or expires_at > clock_timestamp())`;
+select encode(k.key_hash, 'hex') as hash, k.merchant_id, k.id, array_to_json(k.scopes) as scopes
+from json_array_elements_text($1::text::json) as asked(hash)
+join api_keys k on k.key_hash = decode(asked.hash, 'hex')
+where k.revoked_at is null and (k.expires_at is null or k.expires_at > clock_timestamp())`;
 
-/** Finds out whose key it is; what it knows it believes for a second. */
+/**
+ * Finds out whose key it is; what it knows it believes for a second. Unknown keys cost one statement
+ * for many, so that a flood of them cannot keep payments from the database.
+ */
 export class Identities {
   readonly #database: Database;
   readonly #known = new LRUCache<string, Promise<Identity | undefined>>({
     max: KNOWN_KEYS,
     ttl: TRUST_MS,
+  });
+  readonly #asked = new Batch<string, Identity | undefined>({
+    run: (hashes, budgetMs) => this.#lookUp(hashes, budgetMs),
+    budgetMs: LOOK_UP_BUDGET_MS,
+    maxItems: 1_000,
+    maxWaiting: 20_000,
+    slots: 1,
+    concernsAll: (error) => error instanceof JournalUnavailable,
   });
 
   constructor(database: Database) {
@@ -32,23 +47,27 @@ export class Identities {
 
   /** @throws JournalUnavailable if the database cannot be asked */
   identify(key: string): Promise<Identity | undefined> {
-    const hash = hashOf(key);
-    const id = hash.toString('base64url');
-    const known = this.#known.get(id);
+    const hash = hashOf(key).toString('hex');
+    const known = this.#known.get(hash);
     if (known !== undefined) return known;
-    const asked = this.#ask(hash);
-    this.#known.set(id, asked);
-    asked.catch(() => this.#known.delete(id));
+    const asked = orUnavailable(this.#asked.add(hash));
+    this.#known.set(hash, asked);
+    asked.catch(() => this.#known.delete(hash));
     return asked;
   }
 
-  async #ask(hash: Buffer): Promise<Identity | undefined> {
-    const [row] = await this.#database.run(LOOK_UP, [hash], LOOK_UP_BUDGET_MS);
-    if (row === undefined) return undefined;
-    return {
-      merchantId: row['merchant_id'] as string,
-      keyId: row['id'] as string,
-      scopes: new Set(row['scopes'] as Scope[]),
-    };
+  async #lookUp(hashes: readonly string[], budgetMs: number): Promise<(Identity | undefined)[]> {
+    const rows = await this.#database.run(LOOK_UP, [JSON.stringify(hashes)], budgetMs);
+    const found = new Map(
+      rows.map((row) => [
+        row['hash'],
+        {
+          merchantId: row['merchant_id'] as string,
+          keyId: row['id'] as string,
+          scopes: new Set(row['scopes'] as Scope[]),
+        },
+      ]),
+    );
+    return hashes.map((hash) => found.get(hash));
   }
 }

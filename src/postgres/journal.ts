@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import postgres from 'postgres';
 import {
   type Conclusion,
+  concludeTakenReference,
   type Doubt,
   type Hold,
   type Journal,
@@ -12,9 +13,10 @@ import {
   type Settled,
   statusAfter,
 } from '../payments/index.ts';
-import { Batch, QueueFull } from './batch.ts';
+import { Batch } from './batch.ts';
 import type { Database, Row } from './connect.ts';
-import { type Draft, draftOf, newHold, openRow } from './open-rows.ts';
+import { NotRun, orUnavailable } from './not-run.ts';
+import { type Draft, draftOf, newHold, openRow, type Reopening, reopenRow } from './open-rows.ts';
 import { toRecorded } from './rows.ts';
 import { settled, settleRow, type Told } from './settle-rows.ts';
 import {
@@ -25,6 +27,7 @@ import {
   SETTLE,
   TAKE_OVER,
 } from './statements.ts';
+import { TakeBack } from './take-back.ts';
 
 export interface JournalOptions {
   /** How long an opened entry belongs to the request that opened it, in ms. */
@@ -39,87 +42,74 @@ export interface JournalOptions {
   readonly settleBudgetMs: number;
 }
 
-/** How long it is tried to take back an entry whose T1 may or may not have happened, in ms. */
-const ABANDON_BUDGET_MS = 30_000;
 const BATCH = { maxItems: 512, maxWaiting: 20_000, slots: 2 } as const;
 const LIVE_TRANSACTION_ID = 'payments_live_transaction_id';
 
 type Intent = Pick<NewPayment, 'merchantId' | 'idempotencyKey'>;
 type Found = Recorded & { readonly ownerToken: string };
 
-const NEVER_SENT: Conclusion = {
-  state: 'FAILED',
-  source: 'NOT_SENT',
-  pspReference: null,
-  declineCode: null,
-  softDecline: null,
-  reason: 'the journal did not answer',
-  nextCheckMs: null,
-  retryAfterMs: null,
-};
-
 /** The journal in Postgres: T1 and T2 as single statements, gathered from concurrent requests. */
 export class PostgresJournal implements Journal {
   readonly #database: Database;
   readonly #options: JournalOptions;
   readonly #opens: Batch<Draft, Row | undefined>;
+  readonly #reopens: Batch<Reopening, undefined>;
   readonly #settles: Batch<Told, Row | undefined>;
   readonly #reads: Batch<Intent, Found | undefined>;
+  readonly #takeBack: TakeBack;
 
   constructor(database: Database, options: JournalOptions) {
     this.#database = database;
     this.#options = options;
-    const gathering = { ...BATCH, concernsAll };
-    this.#opens = new Batch({ ...gathering, run: (drafts) => this.#openAll(drafts) });
-    this.#settles = new Batch({ ...gathering, run: (told) => this.#settleAll(told) });
-    this.#reads = new Batch({ ...gathering, run: (keys) => this.#readAll(keys) });
+    const opening = { ...BATCH, concernsAll, budgetMs: options.openBudgetMs };
+    const settling = { ...opening, budgetMs: options.settleBudgetMs };
+    this.#opens = new Batch({ ...opening, run: (drafts, ms) => this.#openAll(drafts, ms) });
+    this.#reopens = new Batch({ ...opening, run: (asked, ms) => this.#reopenAll(asked, ms) });
+    this.#settles = new Batch({ ...settling, run: (told, ms) => this.#settleAll(told, ms) });
+    this.#reads = new Batch({ ...opening, run: (keys, ms) => this.#readAll(keys, ms) });
+    this.#takeBack = new TakeBack(database);
   }
 
   async open(payment: NewPayment): Promise<Opened> {
     const draft = draftOf(payment);
     try {
-      const row = await unavailableIfFull(this.#opens.add(draft));
-      if (row !== undefined) return { kind: 'opened', hold: newHold(draft, row) };
+      return await this.#open(payment, draft);
     } catch (error) {
-      if (error instanceof JournalUnavailable) this.#abandon(draft);
-      if (!refusedBy(error, LIVE_TRANSACTION_ID)) throw error;
+      if (mayHaveHappened(error)) this.#takeBack.open(draft);
+      throw error;
     }
-    return this.#whatStandsInTheWay(payment, draft.ownerToken);
   }
 
-  async reopen({ entry, payment }: Recorded): Promise<Opened> {
-    const { leaseMs, recoverAfterMs, openBudgetMs } = this.#options;
-    const ownerToken = randomUUID();
-    const { merchantId, id, attempt } = entry;
-    const parameters = [merchantId, id, attempt, ownerToken, leaseMs, recoverAfterMs];
+  async reopen(recorded: Recorded): Promise<Opened> {
+    const reopening = { recorded, ownerToken: randomUUID() };
     try {
-      await this.#database.run(REOPEN, parameters, openBudgetMs);
+      return await this.#reopen(reopening);
     } catch (error) {
-      if (!refusedBy(error, LIVE_TRANSACTION_ID)) throw error;
-      const paymentId = await this.#liveUnder(merchantId, payment.transactionId);
-      if (paymentId !== undefined) return { kind: 'transaction-id-taken', paymentId };
+      if (mayHaveHappened(error)) this.#takeBack.reopen(reopening);
+      throw error;
     }
-    return this.#byKey(entry, ownerToken);
   }
 
   async settle(hold: Hold, conclusion: Conclusion): Promise<Settled> {
-    const row = await unavailableIfFull(this.#settles.add({ hold, conclusion }));
+    const row = await orUnavailable(this.#settles.add({ hold, conclusion }));
     if (row !== undefined) return { ...settled(hold, conclusion, row), moved: true };
-    const found = await unavailableIfFull(this.#reads.add(hold.entry));
+    const found = await orUnavailable(this.#reads.add(hold.entry));
     if (found === undefined) throw new JournalUnavailable('The entry could not be read.');
-    // After a lost reply the re-run finds its own commit: same attempt, and where it wanted to go.
     const { state, attempt } = found.entry;
-    return { ...found, moved: attempt === hold.entry.attempt && state === conclusion.state };
+    const ours = attempt === hold.entry.attempt && found.ownerToken === hold.ownerToken;
+    // Ours, and yet it did not move: only a success whose reference is taken is refused so.
+    if (ours && state === hold.entry.state && conclusion.state === 'SUCCEEDED') {
+      return this.settle(hold, concludeTakenReference(state, conclusion));
+    }
+    // After a lost reply the re-run finds its own commit where it wanted to go.
+    return { ...found, moved: ours && state === conclusion.state };
   }
 
-  async takeOver(limit: number): Promise<readonly Doubt[]> {
+  async takeOver(limit: number, psp: string): Promise<readonly Doubt[]> {
     const ownerToken = randomUUID();
     const { recoveryLeaseMs, settleBudgetMs } = this.#options;
-    const rows = await this.#database.run(
-      TAKE_OVER,
-      [limit, ownerToken, recoveryLeaseMs],
-      settleBudgetMs,
-    );
+    const parameters = [limit, ownerToken, recoveryLeaseMs, psp];
+    const rows = await this.#database.run(TAKE_OVER, parameters, settleBudgetMs);
     return rows.map((row) => {
       const { entry, payment } = toRecorded(row);
       const status = statusAfter(entry.operation, entry.state, entry.outcomeSource);
@@ -129,28 +119,37 @@ export class PostgresJournal implements Journal {
     });
   }
 
-  /** The caller is told that nothing was sent: if the entry was written after all, it says so too. */
-  #abandon(draft: Draft): void {
-    const hold = newHold(draft, { created_at: new Date(), metadata: null });
-    const text = JSON.stringify([settleRow({ hold, conclusion: NEVER_SENT })]);
-    this.#database.run(SETTLE, [text], ABANDON_BUDGET_MS).catch(() => {
-      // Recovery asks the PSP about the entry, should it exist.
-    });
+  async #open(payment: NewPayment, draft: Draft): Promise<Opened> {
+    try {
+      const row = await orUnavailable(this.#opens.add(draft));
+      if (row !== undefined) return { kind: 'opened', hold: newHold(draft, row) };
+    } catch (error) {
+      if (!refusedBy(error, LIVE_TRANSACTION_ID)) throw error;
+    }
+    return this.#whatStandsInTheWay(payment, draft.ownerToken);
+  }
+
+  async #reopen(reopening: Reopening): Promise<Opened> {
+    const { entry, payment } = reopening.recorded;
+    try {
+      await orUnavailable(this.#reopens.add(reopening));
+    } catch (error) {
+      if (!refusedBy(error, LIVE_TRANSACTION_ID)) throw error;
+      const paymentId = await this.#liveUnder(entry.merchantId, payment.transactionId);
+      if (paymentId !== undefined) return { kind: 'transaction-id-taken', paymentId };
+    }
+    const found = await orUnavailable(this.#reads.add(entry));
+    if (found === undefined) throw new JournalUnavailable('The entry could not be read.');
+    return asOpened(found, reopening.ownerToken);
   }
 
   /** The entry under the key, or the payment under the transaction id; one of them refused T1. */
   async #whatStandsInTheWay(payment: NewPayment, ownerToken: string): Promise<Opened> {
-    const recorded = await unavailableIfFull(this.#reads.add(payment));
+    const recorded = await orUnavailable(this.#reads.add(payment));
     if (recorded !== undefined) return asOpened(recorded, ownerToken);
     const paymentId = await this.#liveUnder(payment.merchantId, payment.transactionId);
     if (paymentId !== undefined) return { kind: 'transaction-id-taken', paymentId };
     throw new JournalUnavailable('What stood in the way is gone; the same key may try again.');
-  }
-
-  async #byKey(entry: Recorded['entry'], ownerToken: string): Promise<Opened> {
-    const recorded = await unavailableIfFull(this.#reads.add(entry));
-    if (recorded === undefined) throw new JournalUnavailable('The entry could not be read.');
-    return asOpened(recorded, ownerToken);
   }
 
   async #liveUnder(merchantId: string, transactionId: string | null): Promise<string | undefined> {
@@ -160,26 +159,33 @@ export class PostgresJournal implements Journal {
     return row?.['payment_id'] as string | undefined;
   }
 
-  async #openAll(drafts: readonly Draft[]): Promise<(Row | undefined)[]> {
-    const { leaseMs, recoverAfterMs, openBudgetMs } = this.#options;
+  async #openAll(drafts: readonly Draft[], budgetMs: number): Promise<(Row | undefined)[]> {
+    const { leaseMs, recoverAfterMs } = this.#options;
     const asked = drafts.map((draft) => openRow(draft, leaseMs, recoverAfterMs));
-    const rows = await this.#database.run(OPEN, [JSON.stringify(asked)], openBudgetMs);
+    const rows = await this.#database.run(OPEN, [JSON.stringify(asked)], budgetMs);
     const byPayment = new Map(rows.map((row) => [row['payment_id'], row]));
     return drafts.map(({ paymentId }) => byPayment.get(paymentId));
   }
 
-  async #settleAll(told: readonly Told[]): Promise<(Row | undefined)[]> {
-    const text = JSON.stringify(told.map(settleRow));
-    const rows = await this.#database.run(SETTLE, [text], this.#options.settleBudgetMs);
-    const byEntry = new Map(rows.map((row) => [row['entry_id'], row]));
-    return told.map(({ hold }) => byEntry.get(hold.entry.id));
+  async #reopenAll(asked: readonly Reopening[], budgetMs: number): Promise<undefined[]> {
+    const { leaseMs, recoverAfterMs } = this.#options;
+    const text = JSON.stringify(asked.map((one) => reopenRow(one, leaseMs, recoverAfterMs)));
+    await this.#database.run(REOPEN, [text], budgetMs);
+    return asked.map(() => undefined);
   }
 
-  async #readAll(keys: readonly Intent[]): Promise<(Found | undefined)[]> {
+  async #settleAll(told: readonly Told[], budgetMs: number): Promise<(Row | undefined)[]> {
+    const asked = told.map(settleRow);
+    const rows = await this.#database.run(SETTLE, [JSON.stringify(asked)], budgetMs);
+    const byEvent = new Map(rows.map((row) => [row['event_id'], row]));
+    return asked.map((row) => byEvent.get(row['event_id']));
+  }
+
+  async #readAll(keys: readonly Intent[], budgetMs: number): Promise<(Found | undefined)[]> {
     const text = JSON.stringify(
       keys.map((key) => ({ merchant_id: key.merchantId, idempotency_key: key.idempotencyKey })),
     );
-    const rows = await this.#database.run(READ_BY_KEY, [text], this.#options.openBudgetMs);
+    const rows = await this.#database.run(READ_BY_KEY, [text], budgetMs);
     const found = new Map(
       rows.map((row) => [
         `${row['merchant_id']} ${row['idempotency_key']}`,
@@ -209,13 +215,7 @@ function concernsAll(error: unknown): boolean {
   return error instanceof JournalUnavailable;
 }
 
-async function unavailableIfFull<T>(added: Promise<T>): Promise<T> {
-  try {
-    return await added;
-  } catch (error) {
-    if (error instanceof QueueFull) {
-      throw new JournalUnavailable('Too many payments wait for the database.', { cause: error });
-    }
-    throw error;
-  }
+/** False if it is sure that T1 was not written: then there is nothing to take back. */
+function mayHaveHappened(error: unknown): boolean {
+  return error instanceof JournalUnavailable && !(error.cause instanceof NotRun);
 }

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
-import { v7 as uuidV7 } from 'uuid';
+import { validate as isUuid, v7 as uuidV7 } from 'uuid';
 import { apiKeys, merchants } from './tables.ts';
 
 export const SCOPES = ['payments:read', 'payments:write'] as const;
@@ -29,6 +29,8 @@ export interface KeyInfo {
 }
 
 const PREFIX_LENGTH = 10;
+/** Any constant will do, as long as everyone who makes keys takes the same lock. */
+const KEYS_LOCK = 7_301_136;
 
 /** SHA-256: the key is 256 random bits, so a slow hash would guard nothing. */
 export function hashOf(key: string): Buffer {
@@ -48,21 +50,23 @@ export class Keys {
   /** Makes a key for the merchant of this name, and the merchant if there is none. @returns it once */
   async create(wanted: NewKey): Promise<{ id: string; merchantId: string; key: string }> {
     const key = wanted.key ?? `sk_${randomBytes(32).toString('base64url')}`;
-    const merchantId = await this.#merchant(wanted.merchant);
     const keyHash = hashOf(key);
-    const [same] = await this.#db
-      .select({ id: apiKeys.id, merchantId: apiKeys.merchantId })
-      .from(apiKeys)
-      .where(and(eq(apiKeys.keyHash, keyHash), isNull(apiKeys.revokedAt)));
-    if (same !== undefined) return { ...same, key };
-    const id = uuidV7();
-    const { name, expiresAt } = wanted;
-    const prefix = key.slice(0, Math.min(PREFIX_LENGTH, Math.floor(key.length / 2)));
-    const scopes = [...wanted.scopes];
-    await this.#db
-      .insert(apiKeys)
-      .values({ merchantId, id, keyHash, prefix, name, scopes, expiresAt });
-    return { id, merchantId, key };
+    return this.#db.transaction(async (tx) => {
+      // Two starters must not make two merchants of one name, nor one key twice.
+      await tx.execute(sql`select pg_advisory_xact_lock(${KEYS_LOCK})`);
+      const merchantId = await merchantNamed(tx, wanted.merchant);
+      const [same] = await tx
+        .select({ id: apiKeys.id, merchantId: apiKeys.merchantId })
+        .from(apiKeys)
+        .where(and(eq(apiKeys.keyHash, keyHash), isNull(apiKeys.revokedAt)));
+      if (same !== undefined) return { ...same, key };
+      const id = uuidV7();
+      const { name, expiresAt } = wanted;
+      const prefix = key.slice(0, Math.min(PREFIX_LENGTH, Math.floor(key.length / 2)));
+      const scopes = [...wanted.scopes];
+      await tx.insert(apiKeys).values({ merchantId, id, keyHash, prefix, name, scopes, expiresAt });
+      return { id, merchantId, key };
+    });
   }
 
   async list(): Promise<readonly KeyInfo[]> {
@@ -84,6 +88,7 @@ export class Keys {
 
   /** @returns false if there is no such key, or it was revoked before */
   async revoke(id: string): Promise<boolean> {
+    if (!isUuid(id)) return false;
     const revoked = await this.#db
       .update(apiKeys)
       .set({ revokedAt: sql`clock_timestamp()` })
@@ -95,19 +100,17 @@ export class Keys {
   async close(): Promise<void> {
     await this.#client.end({ timeout: 2 });
   }
+}
 
-  /** Under a lock: two starters must not make two merchants of one name. */
-  async #merchant(name: string): Promise<string> {
-    return this.#db.transaction(async (tx) => {
-      await tx.execute(sql`select pg_advisory_xact_lock(hashtext(${name}))`);
-      const [found] = await tx
-        .select({ id: merchants.id })
-        .from(merchants)
-        .where(eq(merchants.name, name));
-      if (found !== undefined) return found.id;
-      const id = uuidV7();
-      await tx.insert(merchants).values({ id, name });
-      return id;
-    });
-  }
+type Transaction = Parameters<Parameters<PostgresJsDatabase['transaction']>[0]>[0];
+
+async function merchantNamed(tx: Transaction, name: string): Promise<string> {
+  const [found] = await tx
+    .select({ id: merchants.id })
+    .from(merchants)
+    .where(eq(merchants.name, name));
+  if (found !== undefined) return found.id;
+  const id = uuidV7();
+  await tx.insert(merchants).values({ id, name });
+  return id;
 }

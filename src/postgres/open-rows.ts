@@ -56,6 +56,27 @@ export function openRow(draft: Draft, leaseMs: number, recoverAfterMs: number): 
   };
 }
 
+/** An entry that T1 is asked to write again, and the token of who asks. */
+export interface Reopening {
+  readonly recorded: Recorded;
+  readonly ownerToken: string;
+}
+
+export function reopenRow(
+  { recorded: { entry }, ownerToken }: Reopening,
+  leaseMs: number,
+  recoverAfterMs: number,
+): Row {
+  return {
+    merchant_id: entry.merchantId,
+    entry_id: entry.id,
+    attempt: entry.attempt,
+    owner_token: ownerToken,
+    lease_ms: leaseMs,
+    recover_after_ms: recoverAfterMs,
+  };
+}
+
 /** The entry and payment as T1 wrote them: what was asked, and what the database added. */
 export function newHold(draft: Draft, row: Row): Hold {
   const createdAt = row['created_at'] as Date;
@@ -70,6 +91,7 @@ export function newHold(draft: Draft, row: Row): Hold {
       operation: 'CHARGE',
       amountMinor,
       currency,
+      psp: draft.psp,
       fingerprintVersion: draft.fingerprint.version,
       fingerprint: draft.fingerprint.digest,
       state: 'SENDING',

@@ -9,6 +9,7 @@ import {
 } from '../payments/index.ts';
 import { Batch } from './batch.ts';
 import type { Database } from './connect.ts';
+import { orUnavailable } from './not-run.ts';
 import { ENTRY_COLUMNS, PAYMENT_COLUMNS, toPayment, toRecorded } from './rows.ts';
 import { FREE_STATUSES } from './tables.ts';
 
@@ -41,6 +42,9 @@ select ${ENTRY_COLUMNS}, ${PAYMENT_COLUMNS} from journal_entries e
 join payments p on p.merchant_id = e.merchant_id and p.id = e.payment_id
 where e.merchant_id = $1::uuid and e.idempotency_key = $2`;
 
+/** No text in Postgres has it. */
+const NUL = '\0';
+
 interface Wanted {
   readonly merchantId: string;
   readonly id: string;
@@ -56,7 +60,8 @@ export class PostgresPaymentReader implements PaymentReader {
     this.#database = database;
     this.#budgetMs = budgetMs;
     this.#byId = new Batch({
-      run: (wanted) => this.#readAll(wanted),
+      run: (wanted, ms) => this.#readAll(wanted, ms),
+      budgetMs,
       maxItems: 1_000,
       maxWaiting: 50_000,
       slots: 2,
@@ -66,12 +71,16 @@ export class PostgresPaymentReader implements PaymentReader {
 
   byIds(merchantId: string, ids: readonly string[]): Promise<readonly (Payment | undefined)[]> {
     return Promise.all(
-      ids.map((id) => (isUuid(id) ? this.#byId.add({ merchantId, id }) : undefined)),
+      ids.map((id) =>
+        isUuid(id)
+          ? orUnavailable(this.#byId.add({ merchantId, id: id.toLowerCase() }))
+          : undefined,
+      ),
     );
   }
 
   async find(merchantId: string, lookup: PaymentLookup): Promise<Payment | undefined> {
-    if (lookup.by === 'id' && !isUuid(lookup.value)) return undefined;
+    if (lookup.by === 'id' ? !isUuid(lookup.value) : lookup.value.includes(NUL)) return undefined;
     const rows = await this.#run(FIND[lookup.by], [merchantId, lookup.value]);
     return rows.map(toPayment)[0];
   }
@@ -90,7 +99,7 @@ export class PostgresPaymentReader implements PaymentReader {
     return this.#database.run(text, parameters, this.#budgetMs);
   }
 
-  async #readAll(wanted: readonly Wanted[]): Promise<(Payment | undefined)[]> {
+  async #readAll(wanted: readonly Wanted[], budgetMs: number): Promise<(Payment | undefined)[]> {
     // Many requests may ask for one payment: after a storm, most do.
     const distinct = new Map(wanted.map((one) => [`${one.merchantId} ${one.id}`, one]));
     const asked = [...distinct.values()].map(({ merchantId, id }) => ({
@@ -98,7 +107,8 @@ export class PostgresPaymentReader implements PaymentReader {
       id,
     }));
     const text = JSON.stringify(asked);
-    const payments = (await this.#run(BY_IDS, [text])).map(toPayment);
+    const rows = await this.#database.run(BY_IDS, [text], budgetMs);
+    const payments = rows.map(toPayment);
     const found = new Map(
       payments.map((payment) => [`${payment.merchantId} ${payment.id}`, payment]),
     );

@@ -11,10 +11,11 @@ export const PAYMENT_COLUMNS = `
 /** The columns that `toEntry` reads, of the table aliased `e`. */
 export const ENTRY_COLUMNS = `
   e.merchant_id, e.id as entry_id, e.payment_id, e.idempotency_key, e.operation, e.amount_minor,
-  e.currency, e.fingerprint_version, e.fingerprint, e.state, e.outcome_source, e.attempt,
+  e.currency, e.psp, e.fingerprint_version, e.fingerprint, e.state, e.outcome_source, e.attempt,
   e.owner_token, e.psp_idempotency_key, e.psp_reference, e.decline_code, e.soft_decline, e.reason,
   e.next_check_at, e.created_at, e.settled_at,
-  greatest(0, extract(epoch from e.lease_until - clock_timestamp()) * 1000)::int as lease_left_ms`;
+  least(2147483647, greatest(0, extract(epoch from e.lease_until - clock_timestamp()) * 1000))::integer
+    as lease_left_ms`;
 
 export function toPayment(row: Row): Payment {
   return {
@@ -46,6 +47,7 @@ export function toEntry(row: Row): JournalEntry {
     operation: row['operation'] as JournalEntry['operation'],
     amountMinor: Number(row['amount_minor']),
     currency: row['currency'] as string,
+    psp: row['psp'] as string,
     fingerprintVersion: row['fingerprint_version'] as number,
     fingerprint: row['fingerprint'] as Buffer,
     state: row['state'] as JournalEntry['state'],

@@ -18,7 +18,7 @@ with asked as (
     amount_minor bigint, amount numeric, currency text, exponent smallint,
     fingerprint_version smallint, fingerprint bytea, owner_token uuid, psp text,
     psp_idempotency_key uuid, transaction_id text, payment_method text, description text,
-    metadata jsonb, lease_ms integer, recover_after_ms integer)
+    metadata jsonb, lease_ms bigint, recover_after_ms bigint)
 ), opened as (
   insert into journal_entries (
     merchant_id, id, payment_id, idempotency_key, operation, amount, amount_minor, currency,
@@ -64,27 +64,41 @@ where p.merchant_id = $1::uuid and p.transaction_id = $2::text and not (p.status
 
 /** T1 again, after a proof that nothing was sent. */
 export const REOPEN = `
-with again as (
+with asked as (
+  select * from json_to_recordset($1::text::json) as r(
+    merchant_id uuid, entry_id uuid, attempt integer, owner_token uuid, lease_ms bigint,
+    recover_after_ms bigint)
+), free as (
+  select e.id, a.* from asked a
+  join journal_entries e on e.merchant_id = a.merchant_id and e.id = a.entry_id
+  where e.attempt = a.attempt and e.state = 'FAILED' and e.outcome_source = 'NOT_SENT'
+  order by e.merchant_id, e.id
+  for update of e
+), again as (
   update journal_entries e
-  set state = 'SENDING', attempt = e.attempt + 1, owner_token = $4::uuid, outcome_source = null,
-      reason = null, settled_at = null, checks = 0, sent_at = clock_timestamp(),
-      lease_until = clock_timestamp() + $5::integer * interval '1 ms',
-      next_check_at = clock_timestamp() + $6::integer * interval '1 ms'
-  where e.merchant_id = $1::uuid and e.id = $2::uuid and e.attempt = $3::integer
-    and e.state = 'FAILED' and e.outcome_source = 'NOT_SENT'
+  set state = 'SENDING', attempt = e.attempt + 1, owner_token = f.owner_token,
+      outcome_source = null, reason = null, settled_at = null, checks = 0,
+      sent_at = clock_timestamp(), lease_until = clock_timestamp() + f.lease_ms * interval '1 ms',
+      next_check_at = clock_timestamp() + f.recover_after_ms * interval '1 ms'
+  from free f
+  where e.merchant_id = f.merchant_id and e.id = f.id
   returning e.merchant_id, e.payment_id
 )
 update payments p
 set status = 'PROCESSING', version = p.version + 1, updated_at = clock_timestamp()
 from again a where p.merchant_id = a.merchant_id and p.id = a.payment_id`;
 
-/** T2. A row comes back for each entry that moved; for others the conclusion is kept as evidence. */
+/**
+ * T2. A row comes back for each entry that moved; for others the conclusion is kept as evidence. A
+ * success does not move an entry if the PSP's reference is that of another payment already. What
+ * was not sent is no event, since nobody sees such a payment.
+ */
 export const SETTLE = `
 with told as (
   select * from json_to_recordset($1::text::json) as r(
     merchant_id uuid, entry_id uuid, attempt integer, owner_token uuid, from_state text,
     state text, outcome_source text, psp_reference text, decline_code text, soft_decline boolean,
-    reason text, next_check_ms integer, payment_status text, event_id uuid)
+    reason text, next_check_ms bigint, payment_status text, event_id uuid)
 ), moved as (
   update journal_entries e
   set state = t.state, outcome_source = t.outcome_source, reason = t.reason,
@@ -96,9 +110,13 @@ with told as (
   from told t
   where e.merchant_id = t.merchant_id and e.id = t.entry_id and e.attempt = t.attempt
     and e.owner_token = t.owner_token and e.state = t.from_state
+    and not (t.state = 'SUCCEEDED' and exists (
+      select 1 from journal_entries o
+      where o.merchant_id = t.merchant_id and o.psp_reference = t.psp_reference
+        and o.payment_id <> e.payment_id))
   returning e.merchant_id, e.id, e.payment_id, e.operation, e.amount_minor, e.currency, e.state,
     e.psp_reference, e.next_check_at, e.settled_at, t.payment_status, t.event_id,
-    t.from_state <> t.state as changed
+    t.from_state <> t.state as changed, e.outcome_source
 ), paid as (
   update payments p
   set status = m.payment_status, next_check_at = m.next_check_at, updated_at = clock_timestamp(),
@@ -120,7 +138,7 @@ with told as (
 ), noted as (
   insert into outbox_events (merchant_id, id, payment_id, entry_id, type, payment_version)
   select merchant_id, event_id, payment_id, id, lower(operation || '.' || state), version
-  from paid where changed
+  from paid where changed and outcome_source is distinct from 'NOT_SENT'
 ), kept as (
   insert into psp_observations
     (merchant_id, id, entry_id, attempt, state, outcome_source, psp_reference, reason)
@@ -128,24 +146,35 @@ with told as (
     t.psp_reference, t.reason
   from told t
   where t.state <> 'UNKNOWN' and t.outcome_source <> 'NOT_SENT'
-    and t.entry_id not in (select id from moved)
+    and t.event_id not in (select event_id from moved)
+    and not exists (
+      select 1 from journal_entries e
+      where e.merchant_id = t.merchant_id and e.id = t.entry_id and e.attempt = t.attempt
+        and e.owner_token = t.owner_token and e.state = t.state)
+  on conflict do nothing
 )
-select id as entry_id, state, psp_reference, next_check_at, settled_at, version, updated_at
+select event_id, state, psp_reference, next_check_at, settled_at, version, updated_at
 from paid`;
 
-/** Entries that are due, each to one recoverer: attempt + 1 and a new owner. */
+/** RFC 9562 §5.7, for rows that only the statement itself knows of: a v4 with the time put in. */
+const UUID_V7 = `encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid()) placing
+    substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3)
+    from 1 for 6), 52, 1), 53, 1), 'hex')::uuid`;
+
+/** Entries of one PSP that are due, each to one recoverer: attempt + 1 and a new owner. */
 export const TAKE_OVER = `
 with due as (
   select merchant_id, id, state as from_state from journal_entries
   where state in ('SENDING', 'UNKNOWN', 'PENDING') and next_check_at <= clock_timestamp()
+    and psp = $4::text
   order by next_check_at limit $1::integer
   for update skip locked
 ), taken as (
   update journal_entries e
   set attempt = e.attempt + 1, owner_token = $2::uuid, checks = e.checks + 1,
       state = case e.state when 'SENDING' then 'UNKNOWN' else e.state end,
-      lease_until = clock_timestamp() + $3::integer * interval '1 ms',
-      next_check_at = clock_timestamp() + $3::integer * interval '1 ms'
+      lease_until = clock_timestamp() + $3::float8 * interval '1 ms',
+      next_check_at = clock_timestamp() + $3::float8 * interval '1 ms'
   from due d
   where e.merchant_id = d.merchant_id and e.id = d.id
   returning e.*, d.from_state
@@ -157,7 +186,7 @@ with due as (
   returning p.id, p.version
 ), noted as (
   insert into outbox_events (merchant_id, id, payment_id, entry_id, type, payment_version)
-  select t.merchant_id, gen_random_uuid(), t.payment_id, t.id,
+  select t.merchant_id, ${UUID_V7}, t.payment_id, t.id,
     lower(t.operation || '.unknown'), n.version
   from taken t join paid n on n.id = t.payment_id
 )
