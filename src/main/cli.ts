@@ -4,8 +4,8 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { fileInPackage } from '../graphql/index.ts';
 import { Keys, migrate, SCOPES, type Scope } from '../postgres/index.ts';
 import { startSimulator } from '../simulator/main.ts';
-import { migrationsFolder } from './compose.ts';
 import { BadConfiguration, readConfig } from './config.ts';
+import { migrationsFolder } from './database.ts';
 import { describeError } from './log.ts';
 import { serve } from './serve.ts';
 
@@ -23,7 +23,10 @@ const program = new Command('semel')
 program
   .command('serve')
   .description('serve GraphQL; embeds Postgres, Redis and the PSP simulator where none is named')
-  .action(() => serve(readConfig(process.env)));
+  .action(async () => {
+    await serve(readConfig(process.env));
+    process.exit(0);
+  });
 
 program
   .command('migrate')

@@ -1,6 +1,7 @@
 import { Keys, migrate, migrationsIn, unsafeSettings, whyNotReady } from '../postgres/index.ts';
-import { compose, migrationsFolder, openDatabase, type Running } from './compose.ts';
+import { compose, type Running } from './compose.ts';
 import type { Config } from './config.ts';
+import { migrationsFolder, openDatabase } from './database.ts';
 import { embedMissing, type Parts } from './embed.ts';
 import { createLog, type Log } from './log.ts';
 

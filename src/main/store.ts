@@ -1,0 +1,25 @@
+import { MemoryStore, type Store } from '../idempotency/index.ts';
+import { checkRedis, connectRedis, RedisStore } from '../redis/index.ts';
+import type { Log } from './log.ts';
+
+const REDIS_READY_MS = 2_000;
+
+export interface OpenStore {
+  readonly store: Store;
+  close(): void;
+}
+
+/** The first door: in Redis if there is one, whether it can be reached now or not; else in memory. */
+export async function openStore(redisUrl: string | undefined, log: Log): Promise<OpenStore> {
+  if (redisUrl === undefined) return { store: new MemoryStore(), close: () => {} };
+  const connections = connectRedis(redisUrl, {
+    onError: (err) => log.debug({ err }, 'Redis connection'),
+  });
+  if (await connections.ready(REDIS_READY_MS)) {
+    for (const warning of await checkRedis(connections)) log.warn(warning);
+  } else {
+    log.warn('Redis cannot be reached; the journal alone decides until it can');
+  }
+  const store = new RedisStore(connections);
+  return { store, close: () => store.close() };
+}
