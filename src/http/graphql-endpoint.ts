@@ -6,6 +6,7 @@ import { type Refusal, send, sendRefusal } from './answer.ts';
 import { BadBody, readJson, saysJson } from './body.ts';
 import { bearerOf, idempotencyKeyOf } from './credentials.ts';
 import type { Limits } from './limits.ts';
+import type { TrustedDocuments } from './trusted-documents.ts';
 
 export interface Identified extends Caller {
   readonly keyId: string;
@@ -15,6 +16,7 @@ export interface EndpointOptions {
   readonly graphql: GraphQLServer;
   readonly services: Services;
   readonly limits: Limits;
+  readonly documents: TrustedDocuments;
   /** Whose key this is, if anybody's. */
   readonly identify: (key: string) => Promise<Identified | undefined>;
   /** Told of every refusal made here; it must not throw. */
@@ -60,16 +62,17 @@ export class GraphQLEndpoint {
       const message = 'Answers come as application/json or application/graphql-response+json.';
       return refuse({ status: 406, code: 'BAD_REQUEST', message });
     }
+    const { documents } = this.#options;
     try {
       const who = await this.#caller(request);
       if ('status' in who) return refuse(who);
       const answer = await this.#options.graphql.answer({
         method: request.method ?? 'GET',
-        search,
+        search: request.method === 'GET' ? documents.admitSearch(search) : search,
         accept,
         contentType: request.headers['content-type'],
         preflighted: preflighted(request),
-        body: await bodyOf(request),
+        body: documents.admit(await bodyOf(request)),
         context: newContext({
           services: this.#options.services,
           caller: who.caller,

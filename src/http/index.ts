@@ -3,3 +3,9 @@ export { Limits } from './limits.ts';
 export { Metrics, type OpenWork } from './metrics.ts';
 export { Pages } from './pages.ts';
 export { HttpServer } from './server.ts';
+export {
+  type Manifest,
+  TRUST_MODES,
+  TrustedDocuments,
+  type TrustMode,
+} from './trusted-documents.ts';

@@ -56,13 +56,13 @@ export class HttpServer {
   }
 
   /**
-   * Takes no new work, lets what runs end, at most for `graceMs`, and closes.
+   * Takes no new work, lets what runs end, at most for `graceMs`, and closes. Until then it goes on
+   * listening: who comes is told to go elsewhere, and a probe sees why.
    *
    * @returns false if something was still running when the time was up
    */
   async drain(graceMs: number): Promise<boolean> {
     this.#draining = true;
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     this.#server.closeIdleConnections();
     for (const response of this.#underWay) response.shouldKeepAlive = false;
     const endsAt = performance.now() + graceMs;
@@ -70,14 +70,15 @@ export class HttpServer {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     const whole = this.#underWay.size === 0;
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     this.#server.closeAllConnections();
     await closed;
     return whole;
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    this.#underWay.add(response);
-    response.shouldKeepAlive &&= !this.#draining;
+    if (this.#draining) response.shouldKeepAlive = false;
+    else this.#underWay.add(response);
     try {
       await this.#pacer.enter();
       await this.#route(request, response);

@@ -17,6 +17,7 @@ import { migrationsFolder, openBudgetMs, openDatabase, openJournal } from './dat
 import type { Parts } from './embed.ts';
 import type { Log } from './log.ts';
 import { openStore } from './store.ts';
+import { trustedDocuments } from './trusted-documents.ts';
 
 /** A server that listens. */
 export interface Running {
@@ -121,6 +122,7 @@ function httpOf(
   const endpoint = new GraphQLEndpoint({
     graphql,
     services,
+    documents: trustedDocuments(config),
     limits: new Limits({ perKeyPerSecond: config.RATE_LIMIT_PER_SECOND }),
     identify: (key) => identities.identify(key),
     onRefused: (code) => metrics.refused.inc({ code }),

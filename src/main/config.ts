@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { TRUST_MODES } from '../http/index.ts';
 
 /** What the environment says, checked. Times are in ms unless the name says otherwise. */
 export type Config = Readonly<z.output<typeof variables>> & { readonly lockTtlMs: number };
@@ -94,6 +95,12 @@ export const variables = z.object({
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info').describe(LOG_LEVELS.join(', ')),
   INTROSPECTION: onOff,
   PLAYGROUND: onOff,
+  TRUSTED_DOCUMENTS: z.enum(TRUST_MODES).default('off').describe(TRUST_MODES.join(', ')),
+  TRUSTED_DOCUMENTS_FILE: z
+    .string()
+    .min(1)
+    .default('persisted-documents.json')
+    .describe('a JSON file of ids and documents'),
   DATA_DIR: z.string().min(1).default('.semel').describe('a folder'),
   DEMO_API_KEY: z
     .string()

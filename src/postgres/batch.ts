@@ -3,7 +3,7 @@ import { NotRun } from './not-run.ts';
 export interface BatchOptions<I, O> {
   /** One statement for many items, within so many ms; the answers in the items' order. */
   readonly run: (items: readonly I[], budgetMs: number) => Promise<readonly O[]>;
-  /** The most an item may take, waiting included, in ms. */
+  /** The most an item may wait, in ms; then it has at least half as long again. */
   readonly budgetMs: number;
   readonly maxItems: number;
   /** How many items may wait; one more is refused with `NotRun`. */
@@ -24,7 +24,7 @@ interface Waiting<I, O> {
 /**
  * Gathers what concurrent requests ask of the database into one statement and so into one commit.
  * At rest an item leaves on the next turn of the event loop; while all slots are busy, items gather.
- * An item that has waited for half of its time is refused with `NotRun`: the rest would be too short.
+ * An item whose time has passed while it waited is refused with `NotRun`.
  */
 export class Batch<I, O> {
   readonly #options: BatchOptions<I, O>;
@@ -71,14 +71,14 @@ export class Batch<I, O> {
 
   /** One bad item fails alone: a batch that is refused is halved until it is found. */
   async #together(gathered: readonly Waiting<I, O>[]): Promise<void> {
-    const { run, concernsAll } = this.#options;
+    const { run, budgetMs, concernsAll } = this.#options;
     const items = this.#inTime(gathered);
     const [first] = items;
     if (first === undefined) return;
     try {
       const outputs = await run(
         items.map(({ item }) => item),
-        first.endsAt - performance.now(),
+        Math.max(first.endsAt - performance.now(), budgetMs / 2),
       );
       for (const [index, { resolve }] of items.entries()) resolve(outputs[index] as O);
     } catch (error) {
@@ -93,9 +93,9 @@ export class Batch<I, O> {
   }
 
   #inTime(gathered: readonly Waiting<I, O>[]): Waiting<I, O>[] {
-    const latest = performance.now() + this.#options.budgetMs / 2;
-    const late = gathered.filter(({ endsAt }) => endsAt < latest);
+    const now = performance.now();
+    const late = gathered.filter(({ endsAt }) => endsAt < now);
     for (const { reject } of late) reject(new NotRun('It waited too long for the database.'));
-    return gathered.filter(({ endsAt }) => endsAt >= latest);
+    return gathered.filter(({ endsAt }) => endsAt >= now);
   }
 }

@@ -15,7 +15,7 @@ export interface Identity {
 /** A revoked key is refused within this time, in ms. */
 const TRUST_MS = 1_000;
 const KNOWN_KEYS = 10_000;
-const LOOK_UP_BUDGET_MS = 2_000;
+const LOOK_UP_BUDGET_MS = 3_000;
 const LOOK_UP = `
 select encode(k.key_hash, 'hex') as hash, k.merchant_id, k.id, array_to_json(k.scopes) as scopes
 from json_array_elements_text($1::text::json) as asked(hash)

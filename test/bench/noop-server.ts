@@ -6,7 +6,14 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { makeExecutableSchema } from '@graphql-tools/schema';
 import { GraphQLServer, type Services } from '../../src/graphql/index.ts';
-import { GraphQLEndpoint, HttpServer, Limits, Metrics, Pages } from '../../src/http/index.ts';
+import {
+  GraphQLEndpoint,
+  HttpServer,
+  Limits,
+  Metrics,
+  Pages,
+  TrustedDocuments,
+} from '../../src/http/index.ts';
 
 const typeDefs = `
   input NoopInput { amountMinor: Int! currency: String! }
@@ -36,6 +43,7 @@ const http = new HttpServer({
     graphql,
     // The resolver above asks for none of them.
     services: {} as Services,
+    documents: new TrustedDocuments('off', {}),
     limits: new Limits({ perKeyPerSecond: 0 }),
     identify: async () => caller,
     onRefused: () => {},
