@@ -8,6 +8,7 @@ import {
   OperationTypeNode,
   type SelectionSetNode,
   type ValidationContext,
+  type ValidationRule,
 } from 'graphql';
 
 /** The most a document may hold; the same for every caller. */
@@ -70,7 +71,7 @@ function spread(
   return undefined;
 }
 
-export const validationRules = [
+export const validationRules: ValidationRule[] = [
   oneMutationField,
   maxDepthRule({ n: DOCUMENT_LIMITS.depth, exposeLimits: true }),
   maxAliasesRule({ n: DOCUMENT_LIMITS.aliases, exposeLimits: true }),
