@@ -1,5 +1,5 @@
 export type { Call, Ending, How, Result } from './call.ts';
-export { type Clock, systemClock } from './clock.ts';
+export type { Clock } from './clock.ts';
 export { decide, type Entry } from './decide.ts';
 export { FINGERPRINT_VERSION, fingerprint, readFingerprint } from './fingerprint.ts';
 export { MemoryStore } from './memory-store.ts';

@@ -4,7 +4,6 @@ export {
   concludeFound,
   concludeSend,
   concludeTakenReference,
-  nextCheckMs,
   statusAfter,
 } from './conclude.ts';
 export {
