@@ -1,6 +1,8 @@
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
+  // The sources and the libraries must share one graphql; Vite alone would load its .mjs twin.
+  resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
   test: {
     include: ['test/**/*.test.ts'],
     exclude: ['test/browser/**', 'test/bench/**', 'node_modules/**'],

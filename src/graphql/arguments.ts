@@ -7,7 +7,7 @@ import {
   isListType,
 } from 'graphql';
 import { badInput } from './refusals.ts';
-import { textProblem } from './text.ts';
+import { numberProblem, textProblem } from './text.ts';
 
 export type Arguments = Readonly<Record<string, unknown>>;
 
@@ -50,12 +50,22 @@ function normalisedValue(value: unknown, type: GraphQLInputType): unknown {
 export function checkTexts(value: unknown, path: string, depth = 0): void {
   if (depth > MAX_DEPTH) throw badInput(path, 'is nested too deeply');
   if (typeof value === 'string') refuse(path, textProblem(value));
+  if (typeof value === 'number' && !Number.isFinite(value)) {
+    throw badInput(path, 'must not contain a number too large for JSON');
+  }
   if (typeof value !== 'object' || value === null) return;
   for (const [name, member] of Object.entries(value)) {
     const problem = textProblem(name);
     if (problem !== undefined) throw badInput(path, `has a member whose name ${problem}`);
     checkTexts(member, path === '' ? name : `${path}.${name}`, depth + 1);
   }
+}
+
+/** The same for the numbers inside a JSON object, where no number is an amount. */
+export function checkNumbers(value: unknown, path: string): void {
+  if (typeof value === 'number') refuse(path, numberProblem(value));
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, member] of Object.entries(value)) checkNumbers(member, `${path}.${name}`);
 }
 
 function refuse(path: string, problem: string | undefined): void {

@@ -15,6 +15,7 @@ import {
 } from '@apollo/server/plugin/disabled';
 import {
   type DocumentNode,
+  type GraphQLFormattedError,
   type GraphQLSchema,
   Kind,
   type OperationDefinitionNode,
@@ -77,8 +78,10 @@ export class GraphQLServer {
       validationRules,
       documentStore: boundedDocuments(),
       stringifyResult: JSON.stringify,
-      formatError: (formatted, error) =>
-        maskError(formatted, unwrapResolverError(error), options.onInternalError),
+      formatError: (formatted, error) => {
+        const masked = maskError(formatted, unwrapResolverError(error), options.onInternalError);
+        return options.hideSuggestions ? withoutSuggestion(masked) : masked;
+      },
       plugins: [
         ApolloServerPluginCacheControlDisabled(),
         ApolloServerPluginInlineTraceDisabled(),
@@ -114,6 +117,11 @@ export class GraphQLServer {
     if (answer.body.kind !== 'complete') throw new TypeError('Answers in parts are not served.');
     return { status: answer.status ?? 200, headers: answer.headers, text: answer.body.string };
   }
+}
+
+/** Apollo hides what validation suggests; the coercion of variables suggests names, too. */
+function withoutSuggestion(error: GraphQLFormattedError): GraphQLFormattedError {
+  return { ...error, message: error.message.replace(/ ?Did you mean .*$/s, '') };
 }
 
 /** Who may run the operation, before anything runs; and what the status line says afterwards. */

@@ -1,6 +1,6 @@
 /** The separators that people put between the groups of a card number. */
 const SEPARATOR = '[\\s\\-\\u2010-\\u2015]';
-const UUID = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi;
+const UUID = /(?<!\d)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?!\d)/gi;
 const DIGIT_RUN = new RegExp(`\\d(?:${SEPARATOR}*\\d){12,}`, 'g');
 const SEPARATORS = new RegExp(`${SEPARATOR}+`);
 const CARD_DIGITS = { least: 13, most: 19 } as const;
@@ -25,9 +25,21 @@ export function holdsCardNumber(text: string): boolean {
   return cardNumberRuns(text).length > 0;
 }
 
+/**
+ * What is wrong with a number from outside that is no amount, or undefined. A whole number beyond
+ * 2^53 is another one when it is read: of a long card number the last digits would change.
+ */
+export function numberProblem(number: number): string | undefined {
+  if (!Number.isInteger(number) || Math.abs(number) >= 10 ** CARD_DIGITS.most) return undefined;
+  if (!Number.isSafeInteger(number)) return 'must not contain a whole number beyond 2^53';
+  return holdsCardNumber(String(number)) ? 'must not contain a card number' : undefined;
+}
+
 /** The text with every run of digits that holds a card number taken out. */
 export function withoutCardNumbers(text: string): string {
-  return cardNumberRuns(text).reduce((rest, run) => rest.replaceAll(run, '[redacted]'), text);
+  const runs = cardNumberRuns(text);
+  if (runs.length === 0) return text;
+  return runs.reduce((rest, run) => rest.replaceAll(run, '[redacted]'), text.normalize('NFKC'));
 }
 
 function cardNumberRuns(text: string): readonly string[] {

@@ -2,6 +2,8 @@ import Negotiator from 'negotiator';
 
 const JSON_TYPE = 'application/json';
 const GRAPHQL_TYPE = 'application/graphql-response+json';
+/** As they are sent, so that a client which names the charset is understood. */
+const OFFERED = [JSON_TYPE, GRAPHQL_TYPE].map((type) => `${type}; charset=utf-8`);
 
 /**
  * The media type to answer in, or undefined if the client accepts none that we have. Decided before
@@ -10,5 +12,5 @@ const GRAPHQL_TYPE = 'application/graphql-response+json';
 export function acceptable(accept: string | undefined): string | undefined {
   if (accept === undefined || accept === '*/*' || accept === JSON_TYPE) return JSON_TYPE;
   if (accept === GRAPHQL_TYPE) return GRAPHQL_TYPE;
-  return new Negotiator({ headers: { accept } }).mediaType([JSON_TYPE, GRAPHQL_TYPE]);
+  return new Negotiator({ headers: { accept } }).mediaType(OFFERED)?.split(';')[0];
 }

@@ -35,12 +35,25 @@ export class Metrics {
     this.#watchOpenWork(openWork);
   }
 
+  /** Both gauges of one scrape share one question; where it has no answer, neither has a value. */
   #watchOpenWork(openWork: () => Promise<OpenWork>): void {
     const registers = [this.registry];
-    const oldest = new Gauge({
+    let asked: Promise<OpenWork | undefined> | undefined;
+    const ask = () => {
+      asked ??= openWork()
+        .catch(() => undefined)
+        .finally(() => {
+          asked = undefined;
+        });
+      return asked;
+    };
+    new Gauge({
       name: 'semel_oldest_unknown_seconds',
-      help: 'Age of the oldest journal entry in state UNKNOWN.',
+      help: 'Age of the oldest journal entry in state UNKNOWN; not a number if it cannot be asked.',
       registers,
+      async collect() {
+        this.set((await ask())?.oldestUnknownS ?? Number.NaN);
+      },
     });
     const open = new Gauge({
       name: 'semel_open_entries',
@@ -48,9 +61,10 @@ export class Metrics {
       labelNames: ['state'],
       registers,
       async collect() {
-        const { byState, oldestUnknownS } = await openWork();
-        for (const [state, count] of Object.entries(byState)) this.set({ state }, count);
-        oldest.set(oldestUnknownS);
+        const work = await ask();
+        this.reset();
+        for (const [state, count] of Object.entries(work?.byState ?? {}))
+          this.set({ state }, count);
       },
     });
     open.reset();

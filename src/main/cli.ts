@@ -1,12 +1,13 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { validate as isUuid } from 'uuid';
 import { fileInPackage } from '../graphql/index.ts';
 import { Keys, migrate, SCOPES, type Scope } from '../postgres/index.ts';
 import { startSimulator } from '../simulator/main.ts';
 import { BadConfiguration, readConfig } from './config.ts';
 import { migrationsFolder } from './database.ts';
-import { describeError } from './log.ts';
+import { sayError } from './log.ts';
 import { serve } from './serve.ts';
 
 const program = new Command('semel')
@@ -70,7 +71,8 @@ keys
   .argument('<id>', 'the id that list shows')
   .action(async (id: string) => {
     await withKeys(async (all) => {
-      if (!(await all.revoke(id))) throw new Error(`There is no key ${id} that could be revoked.`);
+      const revoked = isUuid(id) && (await all.revoke(id));
+      if (!revoked) throw new Error(`There is no key ${id} that could be revoked.`);
       print(`Key ${id} is revoked.`);
     });
   });
@@ -139,8 +141,7 @@ function print(text: string): void {
 try {
   await program.parseAsync();
 } catch (error) {
-  const { message, name, code } = describeError(error);
-  process.stderr.write(`semel: ${message ?? `${name}${code === undefined ? '' : ` ${code}`}`}\n`);
+  process.stderr.write(`semel: ${sayError(error)}\n`);
   // What was begun must not keep a process alive that cannot do its work.
   process.exit(1);
 }

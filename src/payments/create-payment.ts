@@ -133,8 +133,9 @@ function mayRunAgain({ entry }: Recorded, command: NewPayment): boolean {
 
 function alreadyThere(recorded: Recorded, command: NewPayment): Ended {
   const { entry } = recorded;
-  if (!entry.fingerprint.equals(command.fingerprint.digest))
-    return { kind: 'mismatch', ...recorded };
+  if (!entry.fingerprint.equals(command.fingerprint.digest)) {
+    return { ...recorded, kind: 'mismatch' };
+  }
   if (entry.state === 'SENDING' && entry.leaseLeftMs > 0) {
     return { kind: 'busy', retryAfterMs: entry.leaseLeftMs };
   }

@@ -1,7 +1,8 @@
-import postgres from 'postgres';
+import type postgres from 'postgres';
 import { JournalUnavailable } from '../payments/index.ts';
 import { Gate } from './gate.ts';
 import { Pool } from './pool.ts';
+import { StatementRefused, tellable } from './statement-refused.ts';
 
 export interface DatabaseOptions {
   readonly url: string;
@@ -43,7 +44,7 @@ export class Database {
    *
    * @throws JournalUnavailable if the budget ends first; unless its cause is `NotRun`, what the
    * statement did is not known
-   * @throws PostgresError if the database refuses the statement itself
+   * @throws StatementRefused if running it again would be of no use
    */
   async run(text: string, parameters: readonly unknown[], budgetMs: number): Promise<Row[]> {
     const endsAt = performance.now() + budgetMs;
@@ -59,8 +60,8 @@ export class Database {
       try {
         return await this.#attempt(text, parameters, Math.min(wholeMs, leftMs()), wholeMs);
       } catch (error) {
-        if (!isPassing(error)) throw error;
-        failure = error;
+        failure = tellable(error);
+        if (!isPassing(failure)) throw failure;
       } finally {
         this.#gate.leave();
       }
@@ -136,7 +137,7 @@ class Deadline {
 
 /** True unless the database itself refused the statement: then running it again is no use. */
 function isPassing(error: unknown): boolean {
-  if (!(error instanceof postgres.PostgresError)) return true;
+  if (!(error instanceof StatementRefused)) return true;
   return PASSING.test(error.code);
 }
 

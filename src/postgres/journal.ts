@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import postgres from 'postgres';
 import {
   type Conclusion,
   concludeTakenReference,
@@ -19,6 +18,7 @@ import { NotRun, orUnavailable } from './not-run.ts';
 import { type Draft, draftOf, newHold, openRow, type Reopening, reopenRow } from './open-rows.ts';
 import { toRecorded } from './rows.ts';
 import { settled, settleRow, type Told } from './settle-rows.ts';
+import { StatementRefused } from './statement-refused.ts';
 import {
   OPEN,
   READ_BY_KEY,
@@ -207,7 +207,7 @@ function asOpened(recorded: Found, ownerToken: string): Opened {
 }
 
 function refusedBy(error: unknown, constraint: string): boolean {
-  return error instanceof postgres.PostgresError && error.constraint_name === constraint;
+  return error instanceof StatementRefused && error.constraint === constraint;
 }
 
 /** A database that is gone is gone for every row of a batch; a refused row is one row's fault. */

@@ -11,7 +11,7 @@ import {
   type Recorded,
 } from '../../payments/index.ts';
 import type { Answered } from '../answered.ts';
-import { type Arguments, differingPaths } from '../arguments.ts';
+import { type Arguments, checkNumbers, differingPaths } from '../arguments.ts';
 import { type Context, merchantOf } from '../context.ts';
 import type { IdempotentCall } from '../idempotent.ts';
 import { badInput, type Difference } from '../refusals.ts';
@@ -46,6 +46,7 @@ export function checkCreatePayment({ args }: IdempotentCall<Context>): void {
 
 function checkMetadata(metadata: Arguments): void {
   const path = 'input.metadata';
+  checkNumbers(metadata, path);
   const members = Object.entries(metadata);
   if (members.length > METADATA.members) {
     throw badInput(path, `may have at most ${METADATA.members} members`);

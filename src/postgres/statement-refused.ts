@@ -1,0 +1,23 @@
+import postgres from 'postgres';
+
+/**
+ * The database refuses the statement. Says why by code and constraint only: the driver's error also
+ * carries the statement, its parameters and the row, and such things do not belong in logs.
+ */
+export class StatementRefused extends Error {
+  override readonly name = 'StatementRefused';
+  /** SQLSTATE. */
+  readonly code: string;
+  readonly constraint: string | undefined;
+
+  constructor({ code, constraint_name: constraint }: postgres.PostgresError) {
+    super(`The database refused the statement: ${code}${constraint ? ` (${constraint})` : ''}.`);
+    this.code = code;
+    this.constraint = constraint;
+  }
+}
+
+/** The error as it may be told: a refusal of the database, or trouble on the way to it. */
+export function tellable(error: unknown): unknown {
+  return error instanceof postgres.PostgresError ? new StatementRefused(error) : error;
+}
