@@ -6,22 +6,32 @@ import { startTestServer, type TestServer } from '../support/with-server.ts';
 import { QUICK } from './world.ts';
 
 let folder: TempDir;
+const servers: TestServer[] = [];
 
 beforeAll(async () => {
   folder = await makeTempDir();
 });
 
-afterAll(() => folder.remove());
+afterAll(async () => {
+  await Promise.all(servers.map((server) => server.stop()));
+  await folder.remove();
+}, 60_000);
 
 /** Nothing is named but the folder and, so that tests are quick, the times. */
-const start = (): Promise<TestServer> =>
-  startTestServer({ env: { ...QUICK, DATA_DIR: folder.path, DEMO_API_KEY: '' } });
+async function start(): Promise<TestServer> {
+  const env = { ...QUICK, DATA_DIR: folder.path, DEMO_API_KEY: '' };
+  const server = await startTestServer({ env });
+  servers.push(server);
+  return server;
+}
 
 /** The server as a newcomer finds it: with the key that it prints. */
-function demoOf(server: TestServer): Target {
-  const apiKey = /API key of the demo merchant: (\S+)/.exec(server.output())?.[1];
-  if (apiKey === undefined) throw new Error(`no key: ${server.output()}`);
-  return { url: server.url, apiKey };
+async function demoOf(server: TestServer): Promise<Target> {
+  const apiKey = await eventually(
+    async () => /API key of the demo merchant: (\S+)\n/.exec(server.output())?.[1],
+    (key) => key !== undefined,
+  );
+  return { url: server.url, apiKey: apiKey ?? '' };
 }
 
 interface Process {
@@ -73,14 +83,17 @@ const untilGone = (before: readonly Process[]) =>
 
 test('with nothing set it brings all it needs, keeps everything, and leaves nobody behind', async () => {
   const first = await start();
-  const demo = demoOf(first);
+  const demo = await demoOf(first);
   const children = descendantsOf(first.pid);
   const commands = children.map(({ command }) => command).join('\n');
   expect(commands).toMatch(/postgres/);
   expect(commands).toMatch(/redis-server|valkey-server/);
   expect(commands).toMatch(/simulator/);
   expect(first.output()).toContain(`Semel listens on ${first.url}/graphql`);
-  expect(first.output()).toMatch(/curl -s \S+\/graphql/);
+  await eventually(
+    async () => first.output(),
+    (text) => /curl -s \S+\/graphql/.test(text),
+  );
   const key = freshKey();
   const made = paid(await pay(demo, key));
   expect(made).toMatchObject({ payment: { status: 'CAPTURED' } });
@@ -90,30 +103,42 @@ test('with nothing set it brings all it needs, keeps everything, and leaves nobo
     /in use by process \d+: stop that process, or set DATA_DIR/,
   );
   expect(paid(await pay(demo, key)).idempotency.outcome).toBe('REPLAYED');
+  const parts = children.filter(({ command }) => /redis|valkey|simulator|-D /.test(command));
+  expect(parts.length).toBeGreaterThan(2);
+  expect(alive(parts)).toEqual(parts);
+  const ofFolder = () => processes().filter(({ command }) => command.includes(folder.path));
+  await eventually(
+    async () => {
+      const own = new Set(descendantsOf(first.pid).map(({ pid }) => pid));
+      return ofFolder().filter(({ pid }) => !own.has(pid));
+    },
+    (strangers) => strangers.length === 0,
+  );
 
   expect(await first.stop()).toBe(0);
   await untilGone(children);
 
   const second = await start();
-  expect(demoOf(second).apiKey).toBe(demo.apiKey);
-  const again = paid(await pay(demoOf(second), key));
+  const same = await demoOf(second);
+  expect(same.apiKey).toBe(demo.apiKey);
+  const again = paid(await pay(same, key));
   expect(again).toMatchObject({ payment: made.payment, idempotency: { outcome: 'REPLAYED' } });
 
   // kill -9, with a payment whose PSP has executed and not answered.
   const hung = freshKey();
   const doomed = descendantsOf(second.pid);
   expect(doomed.length).toBeGreaterThan(2);
-  const unanswered = pay(demoOf(second), hung, { paymentMethod: 'pm_execute_then_hang' });
+  const unanswered = pay(same, hung, { paymentMethod: 'pm_execute_then_hang' });
   unanswered.catch(() => {});
   await eventually(
-    () => pay(demoOf(second), hung, { description: 'not this' }),
+    () => pay(same, hung, { description: 'not this' }),
     ({ status }) => status === 422,
   );
   await second.kill();
   await untilGone(doomed);
 
   const third = await start();
-  const target = demoOf(third);
+  const target = await demoOf(third);
   expect(paid(await pay(target, key)).payment).toEqual(made.payment);
   await eventually(
     () => statusOf(target, hung),

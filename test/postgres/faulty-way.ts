@@ -1,6 +1,6 @@
 import type { JournalOptions, PostgresJournal } from '../../src/postgres/index.ts';
 import { type FaultProxy, startProxy } from '../support/proxy.ts';
-import { type Books, holdOf, newPayment, succeeded } from './books.ts';
+import { type Books, holdOf, NOT_SENT, newPayment } from './books.ts';
 
 /** A journal whose only connection goes through a relay that can misbehave. */
 export interface FaultyWay {
@@ -31,13 +31,23 @@ export async function withFaultyWay(
       statementMs,
       onSuspicion: (why) => suspicions.push(why),
     });
-    const asked = newPayment();
-    const hold = holdOf(await journal.open(asked));
-    await journal.settle(hold, { ...succeeded(), state: 'FAILED', source: 'NOT_SENT' });
-    const released = await journal.open(asked);
-    if (released.kind === 'exists') await journal.reopen(released);
+    // On a busy machine a short deadline may be missed here already: then once more from the start.
+    for (let clean = false; !clean; ) {
+      suspicions.length = 0;
+      clean = await warmUp(journal).then(
+        () => suspicions.length === 0,
+        () => false,
+      );
+    }
     await work({ proxy, journal, suspicions });
   } finally {
     await proxy.close();
   }
+}
+
+async function warmUp(journal: PostgresJournal): Promise<void> {
+  const asked = newPayment();
+  await journal.settle(holdOf(await journal.open(asked)), NOT_SENT);
+  const released = await journal.open(asked);
+  if (released.kind === 'exists') await journal.reopen(released);
 }
