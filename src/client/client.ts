@@ -75,11 +75,20 @@ export interface PayClient<Ops extends Operations> {
 
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
-/** A client whose mutations happen once. */
+/**
+ * A client whose mutations happen once.
+ *
+ * @throws TypeError with `trustedDocuments` and a document without an id
+ */
 export function createPayClient<const Ops extends Operations>(
   options: PayClientOptions<Ops>,
 ): PayClient<Ops> {
   const { operations } = options;
+  for (const { name, id, lookup } of Object.values(operations)) {
+    if (options.trustedDocuments && (!id || (lookup && !lookup.id))) {
+      throw new TypeError(`${name} has no id.`);
+    }
+  }
   const store = sturdy(options.store ?? memoryStore(), (error) => options.onStoreFailure?.(error));
   const policy = { ...DEFAULT_RETRY, ...options.retry };
   const transport = overFetch(options);

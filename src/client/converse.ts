@@ -93,7 +93,12 @@ async function attemptOnce<Ok, P extends Problem>(
   timeoutMs: number,
 ): Promise<Reply> {
   const own = new AbortController();
-  const sent = { operationName: request.name, query: request.text, variables };
+  const sent = {
+    operationName: request.name,
+    query: request.text,
+    documentId: request.id,
+    variables,
+  };
   const waiting = sleep(timeoutMs, signal, own.signal).then((): never => {
     throw signal.aborted ? signal.reason : new Error(`No answer within ${timeoutMs} ms.`);
   });

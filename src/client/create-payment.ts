@@ -4,7 +4,12 @@ import type {
   PaymentByKeyQuery,
   PaymentFieldsFragment,
 } from '../generated/client/graphql.ts';
-import { CreatePaymentText, PaymentByKeyText } from '../generated/client/texts.ts';
+import {
+  CreatePaymentId,
+  CreatePaymentText,
+  PaymentByKeyId,
+  PaymentByKeyText,
+} from '../generated/client/texts.ts';
 import type { Operation } from './operation.ts';
 import type { Problem, Verdict } from './outcome.ts';
 
@@ -33,11 +38,13 @@ type Variables = Omit<CreatePaymentMutationVariables, 'idempotencyKey'>;
 export const createPayment: Operation<Variables, Payment, PaymentProblem> = {
   name: 'CreatePayment',
   text: CreatePaymentText,
+  id: CreatePaymentId,
   key: 'idempotencyKey',
   read: (data) => readPayment(data as CreatePaymentMutation),
   lookup: {
     name: 'PaymentByKey',
     text: PaymentByKeyText,
+    id: PaymentByKeyId,
     key: 'idempotencyKey',
     read: (data) => readByKey(data as PaymentByKeyQuery),
   },

@@ -3,11 +3,11 @@ import { type Attempt, converse, type Standing } from './converse.ts';
 import { Flights } from './flights.ts';
 import type { AnyOperation } from './operation.ts';
 import type { Outcome, Problem } from './outcome.ts';
+import { randomKey } from './random-key.ts';
 import { type IntentRecord, isFinal, plan } from './record.ts';
 import type { RetryPolicy } from './retry.ts';
 import { type IntentStore, MAX_AGE_MS } from './store.ts';
 import { StoreFailure } from './sturdy.ts';
-import { randomKey } from './uuid.ts';
 import type { GraphQLBody, Transport } from './wire.ts';
 
 type Result = Outcome<unknown, Problem>;

@@ -5,6 +5,8 @@ import type { Outcome, Problem, Verdict } from './outcome.ts';
 export interface Request<Ok, P extends Problem> {
   readonly name: string;
   readonly text: string;
+  /** What servers with trusted documents know the text by; from `persistedDocuments` of codegen. */
+  readonly id?: string | undefined;
   readonly key: string;
   /** May throw or return undefined for data it does not know: that is no crash (see `decide.ts`). */
   read(data: unknown): Verdict<Ok, P> | undefined;
@@ -66,10 +68,11 @@ export function idempotent<
 }
 
 function request<Ok, P extends Problem>(
-  document: object,
+  document: object & { readonly __meta__?: unknown },
   key: string,
   read: Request<Ok, P>['read'],
 ): Request<Ok, P> {
   const text = textOf(document);
-  return { name: nameIn(text), text, key, read };
+  const { hash } = Object(document.__meta__) as { readonly hash?: string };
+  return { name: nameIn(text), text, id: hash, key, read };
 }

@@ -1,5 +1,3 @@
-import { uuid } from './uuid.ts';
-
 /** The namespace of these keys; drawn once, never to be changed. */
 const NAMESPACE = '63f0c5d27a514e5f9a860d8b1c6e4b17';
 
@@ -17,5 +15,8 @@ export async function stableKey(
   const name = new TextEncoder().encode(JSON.stringify(parts));
   const bytes = Uint8Array.from([...namespace, ...name]);
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-1', bytes));
-  return uuid(digest, '5', ((((digest[8] ?? 0) >> 4) & 0x3) | 0x8).toString(16));
+  digest[6] = ((digest[6] ?? 0) & 0x0f) | 0x50;
+  digest[8] = ((digest[8] ?? 0) & 0x3f) | 0x80;
+  const hex = Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*/, '$1-$2-$3-$4-$5');
 }

@@ -12,6 +12,8 @@ export interface GraphQLBody {
 export interface Try {
   readonly operationName: string;
   readonly query: string;
+  /** What servers with trusted documents know the text by. */
+  readonly documentId?: string | undefined;
   readonly variables: Readonly<Record<string, unknown>>;
   /** Aborts when nobody waits for the answer any more. */
   readonly signal: AbortSignal;
@@ -49,11 +51,13 @@ export interface Endpoint {
   /** Asked before every try, so that a fresh session token is used. */
   readonly headers?: Headers | (() => Headers | Promise<Headers>) | undefined;
   readonly fetch?: Fetch | undefined;
+  /** Sends the id of a document instead of its text (GraphQL over HTTP, "Persisted Documents"). */
+  readonly trustedDocuments?: boolean | undefined;
 }
 
 /** GraphQL over HTTP. */
-export function overFetch({ endpoint, headers, fetch }: Endpoint): Transport {
-  return async ({ signal, ...request }) => {
+export function overFetch({ endpoint, headers, fetch, trustedDocuments }: Endpoint): Transport {
+  return async ({ signal, query, documentId, ...request }) => {
     let own: Headers | undefined;
     try {
       own = typeof headers === 'function' ? await headers() : headers;
@@ -67,7 +71,7 @@ export function overFetch({ endpoint, headers, fetch }: Endpoint): Transport {
         accept: 'application/graphql-response+json,application/json;q=0.9',
         ...own,
       },
-      body: JSON.stringify(request),
+      body: JSON.stringify({ ...(trustedDocuments ? { documentId } : { query }), ...request }),
       signal,
     });
     return {

@@ -12,6 +12,7 @@ import {
 } from '../postgres/index.ts';
 import { createPsp, type OpenPsp } from '../psp/index.ts';
 import { type Loop, startRecovery } from '../workers/index.ts';
+import { chargesAtPsp, type DemoBooks } from './charges.ts';
 import type { Config } from './config.ts';
 import { migrationsFolder, openBudgetMs, openDatabase, openJournal } from './database.ts';
 import type { Parts } from './embed.ts';
@@ -23,6 +24,7 @@ import { trustedDocuments } from './trusted-documents.ts';
 export interface Running {
   readonly url: string;
   readonly playground: string | undefined;
+  readonly checkout: string | undefined;
   /** Takes no new work, lets sends finish, leaves the rest to recovery. False if the time ran out. */
   drain(): Promise<boolean>;
 }
@@ -51,13 +53,15 @@ export async function compose(config: Config, parts: Parts, log: Log): Promise<R
   const first = await openStore(parts.redisUrl, log);
   const services = servicesOf(around, database, psp);
   const graphql = await startGraphQL(around, services, first.store);
-  const pages = pagesOf(config, parts);
-  const http = httpOf(around, graphql, services, database, pages);
+  const identities = new Identities(database);
+  const pages = pagesOf(config, parts, { identities, reader: services.reader });
+  const http = httpOf(around, graphql, services, database, identities, pages);
   const url = await listen(http, config);
   const recovery = recoverWith(around, services);
   return {
     url,
-    playground: pages.served ? `${url}/playground` : undefined,
+    playground: pages.serves('/playground') ? `${url}/playground` : undefined,
+    checkout: pages.serves('/checkout') ? `${url}/checkout` : undefined,
     drain: async () => {
       const recovered = recovery.stop();
       const whole = await http.drain(config.DRAIN_MS);
@@ -115,9 +119,9 @@ function httpOf(
   graphql: GraphQLServer,
   services: Services,
   database: Database,
+  identities: Identities,
   pages: Pages,
 ): HttpServer {
-  const identities = new Identities(database);
   const wanted = migrationsIn(migrationsFolder());
   const endpoint = new GraphQLEndpoint({
     graphql,
@@ -151,10 +155,21 @@ function recoverWith({ log, metrics }: Surroundings, { journal, psp }: Services)
   });
 }
 
-function pagesOf(config: Config, { demoApiKey }: Parts): Pages {
+function pagesOf(config: Config, parts: Parts, books: DemoBooks): Pages {
+  const { demoApiKey } = parts;
   const wanted = config.PLAYGROUND ?? config.NODE_ENV !== 'production';
-  const folder = join(dirname(fileInPackage('package.json')), 'dist', 'playground');
-  return new Pages({ playground: wanted ? folder : undefined, demoApiKey });
+  const built = (name: string) => join(dirname(fileInPackage('package.json')), 'dist', name);
+  return new Pages({
+    playground: wanted ? built('playground') : undefined,
+    demoApiKey,
+    checkout:
+      demoApiKey === undefined
+        ? undefined
+        : {
+            folder: built('checkout'),
+            charges: (key) => chargesAtPsp(parts.simulatorUrl, demoApiKey, key, books),
+          },
+  });
 }
 
 /** Without PORT the usual port is taken, or else any that is free. @returns the address as a URL */

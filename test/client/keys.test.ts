@@ -5,7 +5,7 @@ import { stableKey } from '../../src/client/index.ts';
 import { paramsHash } from '../../src/client/params.ts';
 import { CART, euros, shop } from './shop.ts';
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-([45])[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 describe('stableKey', () => {
   it('is UUID version 5 of the parts', async () => {
@@ -41,7 +41,7 @@ describe('a minted key', () => {
     vi.unstubAllGlobals();
   });
 
-  it('is a UUID in pages without TLS, too', async () => {
+  it('is random and well-formed in pages without TLS, too', async () => {
     const getRandomValues = crypto.getRandomValues.bind(crypto);
     vi.stubGlobal('crypto', { getRandomValues });
     const { pay, server } = shop();
@@ -49,7 +49,7 @@ describe('a minted key', () => {
       await pay.run('createPayment', euros(500), { scope: `cart:7:${revision}` });
     }
     expect(new Set(server.keys()).size).toBe(3);
-    for (const key of server.keys()) expect(key).toMatch(UUID);
+    for (const key of server.keys()) expect(key).toMatch(/^\d+-\d+-\d+-\d+$/);
   });
 });
 

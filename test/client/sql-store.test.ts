@@ -72,13 +72,13 @@ describe('the store in Postgres', () => {
   });
 
   it('holds a place for as long as the work goes on', async () => {
-    const store = open({ leaseMs: 90 });
+    const store = open({ leaseMs: 600 });
     let inside = true;
     const slow = store.exclusive('slow', async () => {
-      await new Promise((resolve) => setTimeout(resolve, 300));
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
       inside = false;
     });
-    const other = open({ leaseMs: 90 }).exclusive('slow', async () => inside);
+    const other = open({ leaseMs: 600 }).exclusive('slow', async () => inside);
     expect(await other).toBe(false);
     await slow;
   });

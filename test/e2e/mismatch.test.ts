@@ -244,15 +244,19 @@ describe('while the same is being worked on', () => {
   });
 
   test('other keys are not held up by a storm on one', async () => {
-    const [hot, cool] = [freshKey(), freshKey()];
     const slow = { paymentMethod: 'pm_slow_1200' };
-    const storm = Array.from({ length: 100 }, () => pay(one, hot, slow));
-    await atThePsp(world, hot);
-    const startedAt = performance.now();
-    expect(paid(await pay(one, cool)).payment?.status).toBe('CAPTURED');
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
-    await Promise.all(storm);
-    expect(await world.executions(hot)).toHaveLength(1);
+    // Whether the cool key is answered first may be chance in one round on a busy machine.
+    const overtaken = async (): Promise<boolean> => {
+      const [hot, cool] = [freshKey(), freshKey()];
+      const storm = Array.from({ length: 100 }, () => pay(one, hot, slow));
+      await atThePsp(world, hot);
+      expect(paid(await pay(one, cool)).payment?.status).toBe('CAPTURED');
+      const [row] = await world.rows(hot);
+      await Promise.all(storm);
+      expect(await world.executions(hot)).toHaveLength(1);
+      return row?.state === 'SENDING';
+    };
+    await eventually(overtaken, (first) => first);
   });
 });
 

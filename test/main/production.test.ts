@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import postgres from 'postgres';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { Keys, migrate } from '../../src/postgres/index.ts';
 import { ask, EUR_10_50, freshKey, paid, pay, type Target } from '../support/pay.ts';
 import { startTestPostgres, type TestPostgres } from '../support/with-postgres.ts';
@@ -9,6 +9,9 @@ import { startTestSimulator, type TestSimulator } from '../support/with-simulato
 import { semel } from './semel.ts';
 
 const MIGRATIONS = join(import.meta.dirname, '../../drizzle');
+
+/** Each test starts processes, and a busy machine starts them slowly. */
+vi.setConfig({ testTimeout: 180_000 });
 
 let database: TestPostgres;
 let simulator: TestSimulator;
@@ -49,7 +52,7 @@ test('a database that was not migrated, or that could forget, is refused with wh
   } finally {
     await sql.end();
   }
-}, 90_000);
+});
 
 test('a payment is made and replayed', async () => {
   const keys = new Keys(database.url);
@@ -66,7 +69,7 @@ test('a payment is made and replayed', async () => {
   const key = freshKey();
   expect(paid(await pay(target, key)).idempotency.outcome).toBe('EXECUTED');
   expect(paid(await pay(target, key)).idempotency.outcome).toBe('REPLAYED');
-}, 60_000);
+});
 
 test('the schema is not told, neither by introspection nor by suggestions', async () => {
   for (const query of [

@@ -15,9 +15,14 @@ const FLAGS = [
   '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost',
 ];
 
+/** A headless browser with a fresh profile; whoever asks for it closes it. */
+export function launchBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath: executable(), args: FLAGS });
+}
+
 /** Lends a headless browser with a fresh profile, and ends it afterwards. */
 export async function withBrowser<T>(work: (browser: Browser) => Promise<T>): Promise<T> {
-  const browser = await chromium.launch({ executablePath: executable(), args: FLAGS });
+  const browser = await launchBrowser();
   try {
     return await work(browser);
   } finally {
@@ -31,14 +36,21 @@ export interface WatchedPage {
   readonly problems: readonly string[];
 }
 
-/** A page of its own context whose requests elsewhere, policy violations and errors are noted. */
+export interface WatchOptions extends BrowserContextOptions {
+  /** An error that the test itself provokes. */
+  readonly provoked?: RegExp;
+}
+
+/**
+ * A page of its own context. The requests elsewhere, policy violations and errors of all pages of
+ * that context are noted.
+ */
 export async function openWatched(
   browser: Browser,
   url: string,
-  options: BrowserContextOptions = {},
+  { provoked, ...options }: WatchOptions = {},
 ): Promise<WatchedPage> {
   const context = await browser.newContext({ baseURL: url, ...options });
-  const page = await context.newPage();
   const problems: string[] = [];
   const { host } = new URL(url);
   await context.addInitScript(
@@ -50,12 +62,13 @@ export async function openWatched(
     const isLocal = ['data:', 'blob:'].includes(asked.protocol) || asked.host === host;
     if (!isLocal) problems.push(`request to ${asked.host}`);
   });
-  page.on('pageerror', (error) => problems.push(`error: ${error.message}`));
-  page.on('console', (message) => {
+  context.on('weberror', (error) => problems.push(`error: ${error.error().message}`));
+  context.on('console', (message) => {
     if (message.type() !== 'error' || isRefusal(message.text(), message.location().url)) return;
-    problems.push(`console: ${message.text()} (${message.location().url})`);
+    const problem = `console: ${message.text()} (${message.location().url})`;
+    if (provoked?.test(problem) !== true) problems.push(problem);
   });
-  return { page, problems };
+  return { page: await context.newPage(), problems };
 }
 
 /** The browser calls it an error if the API refuses a request; that is the API's good right. */

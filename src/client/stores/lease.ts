@@ -1,6 +1,6 @@
+import { randomKey } from '../random-key.ts';
 import { sleep } from '../retry.ts';
 import type { IntentStore } from '../store.ts';
-import { randomKey } from '../uuid.ts';
 import { queues } from './memory.ts';
 
 /** A lock with an end: where locks do not die with their owner. */
