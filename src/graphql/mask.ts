@@ -6,6 +6,7 @@ import { STATUS_OF_CODE, unavailable } from './refusals.ts';
 import { withoutCardNumbers } from './text.ts';
 
 const UNAVAILABLE_RETRY_MS = 1_000;
+const PART_UNREADABLE = 'This cannot be read now. Ask again, with the same key if there was one.';
 
 /**
  * What a client may read of an error. Refusals go out as they are; whatever was not expected goes
@@ -18,7 +19,9 @@ export function maskError(
 ): GraphQLFormattedError {
   if (isUnavailable(original)) {
     const { message, extensions } = unavailable(UNAVAILABLE_RETRY_MS);
-    return { ...placeOf(formatted), message, extensions };
+    // Of a part of an answer it must not be said that nothing was executed: the payment was made.
+    const isPart = (formatted.path?.length ?? 0) > 1;
+    return { ...placeOf(formatted), message: isPart ? PART_UNREADABLE : message, extensions };
   }
   const code = String(formatted.extensions?.['code'] ?? 'INTERNAL_SERVER_ERROR');
   if (code !== 'INTERNAL_SERVER_ERROR' && STATUS_OF_CODE[code] !== undefined) {

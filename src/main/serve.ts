@@ -55,10 +55,15 @@ async function refuseUnfit(config: Config, url: string): Promise<void> {
   }
 }
 
-function welcome({ url, playground }: Running, { demoApiKey }: Parts, say: (l: string) => void) {
+function welcome(
+  { url, playground, checkout }: Running,
+  { demoApiKey }: Parts,
+  say: (l: string) => void,
+) {
   say('');
   say(`Semel listens on ${url}/graphql`);
   if (playground !== undefined) say(`Playground: ${playground}`);
+  if (checkout !== undefined) say(`Checkout demo: ${checkout}`);
   if (demoApiKey === undefined) return;
   say(`API key of the demo merchant: ${demoApiKey}`);
   say('Make a payment (run it twice: the second is a replay):');
