@@ -40,6 +40,9 @@ const config = {
         mappers: {
           Payment: '../payments/index.ts#Payment as PaymentRow',
           CreatePaymentPayload: '../graphql/answered.ts#Answered',
+          CapturePaymentPayload: '../graphql/answered.ts#Answered',
+          VoidPaymentPayload: '../graphql/answered.ts#Answered',
+          RefundPaymentPayload: '../graphql/answered.ts#Answered',
           IdempotencyRecord: '../payments/index.ts#Recorded',
           Money: '../payments/index.ts#Money as Amount',
           PaymentConnection: '../graphql/page.ts#PaymentPage',

@@ -34,6 +34,7 @@ CREATE TABLE "journal_entries" (
 	"decline_code" text,
 	"soft_decline" boolean,
 	"reason" text,
+	"request" jsonb,
 	"checks" integer DEFAULT 0 NOT NULL,
 	"next_check_at" timestamp with time zone,
 	"sent_at" timestamp with time zone NOT NULL,
@@ -80,6 +81,11 @@ CREATE TABLE "payments" (
 	"capture_reserved_minor" bigint DEFAULT 0 NOT NULL,
 	"refunded_minor" bigint DEFAULT 0 NOT NULL,
 	"refund_reserved_minor" bigint DEFAULT 0 NOT NULL,
+	"void_reserved" boolean DEFAULT false NOT NULL,
+	"psp" text,
+	"psp_reference" text,
+	"authorized_until" timestamp with time zone,
+	"next_action_url" text,
 	"payment_method" text NOT NULL,
 	"description" text,
 	"metadata" jsonb,
@@ -92,7 +98,8 @@ CREATE TABLE "payments" (
 	CONSTRAINT "payments_amount" CHECK ("payments"."amount_minor" between 1 and 99999999999999),
 	CONSTRAINT "payments_authorized" CHECK ("payments"."authorized_minor" >= 0 and "payments"."authorized_minor" <= "payments"."amount_minor"),
 	CONSTRAINT "payments_captured" CHECK ("payments"."captured_minor" >= 0 and "payments"."capture_reserved_minor" >= 0 and "payments"."captured_minor" + "payments"."capture_reserved_minor" <= "payments"."authorized_minor"),
-	CONSTRAINT "payments_refunded" CHECK ("payments"."refunded_minor" >= 0 and "payments"."refund_reserved_minor" >= 0 and "payments"."refunded_minor" + "payments"."refund_reserved_minor" <= "payments"."captured_minor")
+	CONSTRAINT "payments_refunded" CHECK ("payments"."refunded_minor" >= 0 and "payments"."refund_reserved_minor" >= 0 and "payments"."refunded_minor" + "payments"."refund_reserved_minor" <= "payments"."captured_minor"),
+	CONSTRAINT "payments_void" CHECK (not ("payments"."void_reserved" or "payments"."status" = 'VOIDED') or "payments"."captured_minor" + "payments"."capture_reserved_minor" = 0)
 );
 --> statement-breakpoint
 CREATE TABLE "postings" (

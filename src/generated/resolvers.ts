@@ -40,7 +40,12 @@ export type PaymentErrorCode =
   | 'OUTCOME_UNKNOWN'
   | 'IN_REVIEW'
   | 'TRANSACTION_ID_CONFLICT'
-  | 'PSP_UNAVAILABLE';
+  | 'PSP_UNAVAILABLE'
+  | 'PAYMENT_NOT_FOUND'
+  | 'INVALID_STATE'
+  | 'AMOUNT_LIMIT_EXCEEDED'
+  | 'CURRENCY_MISMATCH'
+  | 'VERSION_CONFLICT';
 
 /** Something the caller can act on. New kinds may come; these fields are always there. */
 export type UserError = {
@@ -102,6 +107,113 @@ export type PspUnavailable = UserError & {
   readonly message: Scalars['String']['output'];
   readonly path?: Maybe<ReadonlyArray<Scalars['String']['output']>>;
   readonly retryAfterMs: Scalars['Int']['output'];
+};
+
+/** The merchant has no such payment. The key is not used up. */
+export type PaymentNotFound = UserError & {
+  readonly __typename?: 'PaymentNotFound';
+  readonly code: PaymentErrorCode;
+  readonly message: Scalars['String']['output'];
+  readonly path?: Maybe<ReadonlyArray<Scalars['String']['output']>>;
+};
+
+/** The payment does not allow this now. Nothing was sent, and the key is not used up. */
+export type InvalidState = UserError & {
+  readonly __typename?: 'InvalidState';
+  readonly code: PaymentErrorCode;
+  readonly message: Scalars['String']['output'];
+  readonly path?: Maybe<ReadonlyArray<Scalars['String']['output']>>;
+  readonly currentStatus: PaymentStatus;
+  /** What may be asked instead. */
+  readonly allowedActions: ReadonlyArray<PaymentAction>;
+};
+
+/**
+ * More than remains, with what is on its way or in doubt counted. Nothing was sent, and the key is not
+ * used up.
+ */
+export type AmountLimitExceeded = UserError & {
+  readonly __typename?: 'AmountLimitExceeded';
+  readonly code: PaymentErrorCode;
+  readonly message: Scalars['String']['output'];
+  readonly path?: Maybe<ReadonlyArray<Scalars['String']['output']>>;
+  /** The most that may be asked for now; 0 if nothing remains. */
+  readonly maximum: Money;
+};
+
+/** The payment is in another currency. Nothing was sent, and the key is not used up. */
+export type CurrencyMismatch = UserError & {
+  readonly __typename?: 'CurrencyMismatch';
+  readonly code: PaymentErrorCode;
+  readonly message: Scalars['String']['output'];
+  readonly path?: Maybe<ReadonlyArray<Scalars['String']['output']>>;
+  /** The payment's currency. */
+  readonly currency: Scalars['CurrencyCode']['output'];
+};
+
+/** The payment has changed since the caller read it. Nothing was sent, and the key is not used up. */
+export type VersionConflict = UserError & {
+  readonly __typename?: 'VersionConflict';
+  readonly code: PaymentErrorCode;
+  readonly message: Scalars['String']['output'];
+  readonly path?: Maybe<ReadonlyArray<Scalars['String']['output']>>;
+  readonly currentVersion: Scalars['Int']['output'];
+};
+
+/** Takes money that createPayment has reserved with captureMode MANUAL, all of it or a part. */
+export type CapturePaymentInput = {
+  readonly paymentId: Scalars['ID']['input'];
+  /** Left out: all that remains. */
+  readonly amount?: InputMaybe<MoneyInput>;
+  /** If given, the payment must stand at this version, or nothing is done (VersionConflict). */
+  readonly expectedVersion?: InputMaybe<Scalars['Int']['input']>;
+};
+
+/** Lets go of reserved money. Possible while nothing is captured or being captured. */
+export type VoidPaymentInput = {
+  readonly paymentId: Scalars['ID']['input'];
+  /** If given, the payment must stand at this version, or nothing is done (VersionConflict). */
+  readonly expectedVersion?: InputMaybe<Scalars['Int']['input']>;
+  /** For the caller's own records. */
+  readonly reason?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** Gives captured money back, all of it or a part. */
+export type RefundPaymentInput = {
+  readonly paymentId: Scalars['ID']['input'];
+  /** Left out: all that remains. */
+  readonly amount?: InputMaybe<MoneyInput>;
+  /** If given, the payment must stand at this version, or nothing is done (VersionConflict). */
+  readonly expectedVersion?: InputMaybe<Scalars['Int']['input']>;
+  /** For the caller's own records. */
+  readonly reason?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** The answer to capturePayment. */
+export type CapturePaymentPayload = {
+  readonly __typename?: 'CapturePaymentPayload';
+  /** The payment as it stands now, or null if there is none (see userErrors). */
+  readonly payment?: Maybe<Payment>;
+  readonly userErrors: ReadonlyArray<UserError>;
+  readonly idempotency: IdempotencyReceipt;
+};
+
+/** The answer to voidPayment. */
+export type VoidPaymentPayload = {
+  readonly __typename?: 'VoidPaymentPayload';
+  /** The payment as it stands now, or null if there is none (see userErrors). */
+  readonly payment?: Maybe<Payment>;
+  readonly userErrors: ReadonlyArray<UserError>;
+  readonly idempotency: IdempotencyReceipt;
+};
+
+/** The answer to refundPayment. */
+export type RefundPaymentPayload = {
+  readonly __typename?: 'RefundPaymentPayload';
+  /** The payment as it stands now, or null if there is none (see userErrors). */
+  readonly payment?: Maybe<Payment>;
+  readonly userErrors: ReadonlyArray<UserError>;
+  readonly idempotency: IdempotencyReceipt;
 };
 
 /** How an answer came about. */
@@ -190,10 +302,19 @@ export type CreatePaymentInput = {
    * it, whatever the idempotency key.
    */
   readonly transactionId?: InputMaybe<Scalars['String']['input']>;
+  /** Whether the money is taken at once, or only reserved until capturePayment. */
+  readonly captureMode?: InputMaybe<CaptureMode>;
   readonly description?: InputMaybe<Scalars['String']['input']>;
   /** At most 50 members; names up to 40 characters, values up to 500 characters of JSON. */
   readonly metadata?: InputMaybe<Scalars['JSONObject']['input']>;
 };
+
+/** When the money of a payment is taken. */
+export type CaptureMode =
+  /** At once. */
+  | 'AUTOMATIC'
+  /** By capturePayment. Until then it is reserved and may be let go by voidPayment. */
+  | 'MANUAL';
 
 /** Money as it is answered. */
 export type Money = {
@@ -247,12 +368,13 @@ export type Payment = Node & {
   readonly authorized: Money;
   readonly captured: Money;
   readonly refunded: Money;
-  /** What may still be captured. */
+  /** What may still be captured; what is being captured or may have been does not count. */
   readonly capturable: Money;
-  /** What may still be refunded. */
+  /** What may still be refunded; what is being refunded or may have been does not count. */
   readonly refundable: Money;
-  /** What the PSP may have moved without our knowing yet. */
+  /** What is on its way to the PSP, or what it may have moved without our knowing yet. */
   readonly inDoubt: Money;
+  /** What may be asked of the payment now. */
   readonly allowedActions: ReadonlyArray<PaymentAction>;
   /** When the PSP will be asked again about an unknown outcome. */
   readonly nextCheckAt?: Maybe<Scalars['DateTime']['output']>;
@@ -343,12 +465,43 @@ export type Mutation = {
    * itself: ask again, or send the same request again.
    */
   readonly createPayment: CreatePaymentPayload;
+  /**
+   * Takes reserved money, all of it or a part, in several steps if need be. What is captured, being
+   * captured or in doubt never exceeds what was reserved. An unknown outcome leaves the payment's status
+   * and shows in inDoubt until it is found out.
+   */
+  readonly capturePayment: CapturePaymentPayload;
+  /** Lets go of reserved money. It is refused once money is captured or being captured. */
+  readonly voidPayment: VoidPaymentPayload;
+  /**
+   * Gives captured money back, all of it or a part, in several steps if need be. What is refunded, being
+   * refunded or in doubt never exceeds what was captured.
+   */
+  readonly refundPayment: RefundPaymentPayload;
 };
 
 
 export type MutationCreatePaymentArgs = {
   idempotencyKey: Scalars['IdempotencyKey']['input'];
   input: CreatePaymentInput;
+};
+
+
+export type MutationCapturePaymentArgs = {
+  idempotencyKey: Scalars['IdempotencyKey']['input'];
+  input: CapturePaymentInput;
+};
+
+
+export type MutationVoidPaymentArgs = {
+  idempotencyKey: Scalars['IdempotencyKey']['input'];
+  input: VoidPaymentInput;
+};
+
+
+export type MutationRefundPaymentArgs = {
+  idempotencyKey: Scalars['IdempotencyKey']['input'];
+  input: RefundPaymentInput;
 };
 
 export type WithIndex<TObject> = TObject & Record<string, any>;
@@ -431,6 +584,11 @@ export type ResolversInterfaceTypes<_RefType extends Record<string, unknown>> = 
     | ( PaymentInReview )
     | ( Conflict )
     | ( PspUnavailable )
+    | ( PaymentNotFound )
+    | ( InvalidState )
+    | ( Omit<AmountLimitExceeded, 'maximum'> & { maximum: _RefType['Money'] } )
+    | ( CurrencyMismatch )
+    | ( VersionConflict )
   ;
   Node: ( PaymentRow );
 }>;
@@ -448,6 +606,18 @@ export type ResolversTypes = ResolversObject<{
   TransactionIdConflict: ResolverTypeWrapper<Conflict>;
   PspUnavailable: ResolverTypeWrapper<PspUnavailable>;
   Int: ResolverTypeWrapper<Scalars['Int']['output']>;
+  PaymentNotFound: ResolverTypeWrapper<PaymentNotFound>;
+  InvalidState: ResolverTypeWrapper<InvalidState>;
+  AmountLimitExceeded: ResolverTypeWrapper<Omit<AmountLimitExceeded, 'maximum'> & { maximum: ResolversTypes['Money'] }>;
+  CurrencyMismatch: ResolverTypeWrapper<CurrencyMismatch>;
+  VersionConflict: ResolverTypeWrapper<VersionConflict>;
+  CapturePaymentInput: CapturePaymentInput;
+  ID: ResolverTypeWrapper<Scalars['ID']['output']>;
+  VoidPaymentInput: VoidPaymentInput;
+  RefundPaymentInput: RefundPaymentInput;
+  CapturePaymentPayload: ResolverTypeWrapper<Answered>;
+  VoidPaymentPayload: ResolverTypeWrapper<Answered>;
+  RefundPaymentPayload: ResolverTypeWrapper<Answered>;
   IdempotencyOutcome: IdempotencyOutcome;
   IdempotencyReceipt: ResolverTypeWrapper<IdempotencyReceipt>;
   IdempotencyState: IdempotencyState;
@@ -456,11 +626,11 @@ export type ResolversTypes = ResolversObject<{
   InFlightPolicy: InFlightPolicy;
   MoneyInput: MoneyInput;
   CreatePaymentInput: CreatePaymentInput;
+  CaptureMode: CaptureMode;
   Money: ResolverTypeWrapper<Amount>;
   PaymentStatus: PaymentStatus;
   PaymentAction: PaymentAction;
   Payment: ResolverTypeWrapper<PaymentRow>;
-  ID: ResolverTypeWrapper<Scalars['ID']['output']>;
   PaymentEdge: ResolverTypeWrapper<Omit<PaymentEdge, 'node'> & { node: ResolversTypes['Payment'] }>;
   PaymentConnection: ResolverTypeWrapper<PaymentPage>;
   PaymentLookup: PaymentLookup;
@@ -489,13 +659,24 @@ export type ResolversParentTypes = ResolversObject<{
   TransactionIdConflict: Conflict;
   PspUnavailable: PspUnavailable;
   Int: Scalars['Int']['output'];
+  PaymentNotFound: PaymentNotFound;
+  InvalidState: InvalidState;
+  AmountLimitExceeded: Omit<AmountLimitExceeded, 'maximum'> & { maximum: ResolversParentTypes['Money'] };
+  CurrencyMismatch: CurrencyMismatch;
+  VersionConflict: VersionConflict;
+  CapturePaymentInput: CapturePaymentInput;
+  ID: Scalars['ID']['output'];
+  VoidPaymentInput: VoidPaymentInput;
+  RefundPaymentInput: RefundPaymentInput;
+  CapturePaymentPayload: Answered;
+  VoidPaymentPayload: Answered;
+  RefundPaymentPayload: Answered;
   IdempotencyReceipt: IdempotencyReceipt;
   IdempotencyRecord: Recorded;
   MoneyInput: MoneyInput;
   CreatePaymentInput: CreatePaymentInput;
   Money: Amount;
   Payment: PaymentRow;
-  ID: Scalars['ID']['output'];
   PaymentEdge: Omit<PaymentEdge, 'node'> & { node: ResolversParentTypes['Payment'] };
   PaymentConnection: PaymentPage;
   PaymentLookup: PaymentLookup;
@@ -521,7 +702,7 @@ export type IdempotentDirectiveArgs = {
 export type IdempotentDirectiveResolver<Result, Parent, ContextType = Context, Args = IdempotentDirectiveArgs> = DirectiveResolverFn<Result, Parent, ContextType, Args>;
 
 export type UserErrorResolvers<ContextType = Context, ParentType extends ResolversParentTypes['UserError'] = ResolversParentTypes['UserError']> = ResolversObject<{
-  __resolveType: TypeResolveFn<'PaymentDeclined' | 'PaymentFailed' | 'OutcomeUnknown' | 'PaymentInReview' | 'TransactionIdConflict' | 'PspUnavailable', ParentType, ContextType>;
+  __resolveType: TypeResolveFn<'PaymentDeclined' | 'PaymentFailed' | 'OutcomeUnknown' | 'PaymentInReview' | 'TransactionIdConflict' | 'PspUnavailable' | 'PaymentNotFound' | 'InvalidState' | 'AmountLimitExceeded' | 'CurrencyMismatch' | 'VersionConflict', ParentType, ContextType>;
 }>;
 
 export type PaymentDeclinedResolvers<ContextType = Context, ParentType extends ResolversParentTypes['PaymentDeclined'] = ResolversParentTypes['PaymentDeclined']> = ResolversObject<{
@@ -569,6 +750,64 @@ export type PspUnavailableResolvers<ContextType = Context, ParentType extends Re
   path?: Resolver<Maybe<ReadonlyArray<ResolversTypes['String']>>, ParentType, ContextType>;
   retryAfterMs?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+}>;
+
+export type PaymentNotFoundResolvers<ContextType = Context, ParentType extends ResolversParentTypes['PaymentNotFound'] = ResolversParentTypes['PaymentNotFound']> = ResolversObject<{
+  code?: Resolver<ResolversTypes['PaymentErrorCode'], ParentType, ContextType>;
+  message?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  path?: Resolver<Maybe<ReadonlyArray<ResolversTypes['String']>>, ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+}>;
+
+export type InvalidStateResolvers<ContextType = Context, ParentType extends ResolversParentTypes['InvalidState'] = ResolversParentTypes['InvalidState']> = ResolversObject<{
+  code?: Resolver<ResolversTypes['PaymentErrorCode'], ParentType, ContextType>;
+  message?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  path?: Resolver<Maybe<ReadonlyArray<ResolversTypes['String']>>, ParentType, ContextType>;
+  currentStatus?: Resolver<ResolversTypes['PaymentStatus'], ParentType, ContextType>;
+  allowedActions?: Resolver<ReadonlyArray<ResolversTypes['PaymentAction']>, ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+}>;
+
+export type AmountLimitExceededResolvers<ContextType = Context, ParentType extends ResolversParentTypes['AmountLimitExceeded'] = ResolversParentTypes['AmountLimitExceeded']> = ResolversObject<{
+  code?: Resolver<ResolversTypes['PaymentErrorCode'], ParentType, ContextType>;
+  message?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  path?: Resolver<Maybe<ReadonlyArray<ResolversTypes['String']>>, ParentType, ContextType>;
+  maximum?: Resolver<ResolversTypes['Money'], ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+}>;
+
+export type CurrencyMismatchResolvers<ContextType = Context, ParentType extends ResolversParentTypes['CurrencyMismatch'] = ResolversParentTypes['CurrencyMismatch']> = ResolversObject<{
+  code?: Resolver<ResolversTypes['PaymentErrorCode'], ParentType, ContextType>;
+  message?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  path?: Resolver<Maybe<ReadonlyArray<ResolversTypes['String']>>, ParentType, ContextType>;
+  currency?: Resolver<ResolversTypes['CurrencyCode'], ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+}>;
+
+export type VersionConflictResolvers<ContextType = Context, ParentType extends ResolversParentTypes['VersionConflict'] = ResolversParentTypes['VersionConflict']> = ResolversObject<{
+  code?: Resolver<ResolversTypes['PaymentErrorCode'], ParentType, ContextType>;
+  message?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  path?: Resolver<Maybe<ReadonlyArray<ResolversTypes['String']>>, ParentType, ContextType>;
+  currentVersion?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+}>;
+
+export type CapturePaymentPayloadResolvers<ContextType = Context, ParentType extends ResolversParentTypes['CapturePaymentPayload'] = ResolversParentTypes['CapturePaymentPayload']> = ResolversObject<{
+  payment?: Resolver<Maybe<ResolversTypes['Payment']>, ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+  idempotency?: Resolver<ResolversTypes['IdempotencyReceipt'], ParentType, ContextType>;
+}>;
+
+export type VoidPaymentPayloadResolvers<ContextType = Context, ParentType extends ResolversParentTypes['VoidPaymentPayload'] = ResolversParentTypes['VoidPaymentPayload']> = ResolversObject<{
+  payment?: Resolver<Maybe<ResolversTypes['Payment']>, ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+  idempotency?: Resolver<ResolversTypes['IdempotencyReceipt'], ParentType, ContextType>;
+}>;
+
+export type RefundPaymentPayloadResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RefundPaymentPayload'] = ResolversParentTypes['RefundPaymentPayload']> = ResolversObject<{
+  payment?: Resolver<Maybe<ResolversTypes['Payment']>, ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+  idempotency?: Resolver<ResolversTypes['IdempotencyReceipt'], ParentType, ContextType>;
 }>;
 
 export type IdempotencyReceiptResolvers<ContextType = Context, ParentType extends ResolversParentTypes['IdempotencyReceipt'] = ResolversParentTypes['IdempotencyReceipt']> = ResolversObject<{
@@ -679,6 +918,9 @@ export type QueryResolvers<ContextType = Context, ParentType extends ResolversPa
 
 export type MutationResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Mutation'] = ResolversParentTypes['Mutation']> = ResolversObject<{
   createPayment?: Resolver<ResolversTypes['CreatePaymentPayload'], ParentType, ContextType, RequireFields<MutationCreatePaymentArgs, 'idempotencyKey' | 'input'>>;
+  capturePayment?: Resolver<ResolversTypes['CapturePaymentPayload'], ParentType, ContextType, RequireFields<MutationCapturePaymentArgs, 'idempotencyKey' | 'input'>>;
+  voidPayment?: Resolver<ResolversTypes['VoidPaymentPayload'], ParentType, ContextType, RequireFields<MutationVoidPaymentArgs, 'idempotencyKey' | 'input'>>;
+  refundPayment?: Resolver<ResolversTypes['RefundPaymentPayload'], ParentType, ContextType, RequireFields<MutationRefundPaymentArgs, 'idempotencyKey' | 'input'>>;
 }>;
 
 export type Resolvers<ContextType = Context> = ResolversObject<{
@@ -689,6 +931,14 @@ export type Resolvers<ContextType = Context> = ResolversObject<{
   PaymentInReview?: PaymentInReviewResolvers<ContextType>;
   TransactionIdConflict?: TransactionIdConflictResolvers<ContextType>;
   PspUnavailable?: PspUnavailableResolvers<ContextType>;
+  PaymentNotFound?: PaymentNotFoundResolvers<ContextType>;
+  InvalidState?: InvalidStateResolvers<ContextType>;
+  AmountLimitExceeded?: AmountLimitExceededResolvers<ContextType>;
+  CurrencyMismatch?: CurrencyMismatchResolvers<ContextType>;
+  VersionConflict?: VersionConflictResolvers<ContextType>;
+  CapturePaymentPayload?: CapturePaymentPayloadResolvers<ContextType>;
+  VoidPaymentPayload?: VoidPaymentPayloadResolvers<ContextType>;
+  RefundPaymentPayload?: RefundPaymentPayloadResolvers<ContextType>;
   IdempotencyReceipt?: IdempotencyReceiptResolvers<ContextType>;
   IdempotencyRecord?: IdempotencyRecordResolvers<ContextType>;
   Money?: MoneyResolvers<ContextType>;

@@ -16,7 +16,7 @@ const MAX_DEPTH = 16;
 
 /**
  * The arguments as they are compared: coerced values, members of input objects that are null or
- * left out are gone (null equals omitted). What is inside a scalar (a JSON object) is data and stays.
+ * left out are gone (null equals omitted, and so does a member's default value). What is inside a scalar (a JSON object) is data and stays.
  */
 export function normalised(
   args: Arguments,
@@ -24,7 +24,10 @@ export function normalised(
 ): Arguments {
   return Object.fromEntries(
     definitions
-      .filter(({ name }) => args[name] !== undefined && args[name] !== null)
+      .filter(({ name, defaultValue }) => {
+        const value = args[name];
+        return value !== undefined && value !== null && value !== defaultValue;
+      })
       .map(({ name, type }) => [name, normalisedValue(args[name], type)]),
   );
 }

@@ -1,5 +1,5 @@
 import DataLoader from 'dataloader';
-import type { CreatePaymentDeps, Payment, PaymentReader } from '../payments/index.ts';
+import type { FollowUpDeps, Payment, PaymentReader } from '../payments/index.ts';
 import { unauthenticated } from './refusals.ts';
 
 /** The caller, as its credentials say. */
@@ -9,7 +9,7 @@ export interface Caller {
 }
 
 /** What every resolver may use; the same for all requests. */
-export interface Services extends CreatePaymentDeps {
+export interface Services extends FollowUpDeps {
   readonly reader: PaymentReader;
   /** How long answers are kept for quick replays, in ms. */
   readonly answerTtlMs: number;

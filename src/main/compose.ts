@@ -14,7 +14,13 @@ import { createPsp, type OpenPsp } from '../psp/index.ts';
 import { type Loop, startRecovery } from '../workers/index.ts';
 import { chargesAtPsp, type DemoBooks } from './charges.ts';
 import type { Config } from './config.ts';
-import { migrationsFolder, openBudgetMs, openDatabase, openJournal } from './database.ts';
+import {
+  migrationsFolder,
+  openBudgetMs,
+  openDatabase,
+  openFollowUps,
+  openJournal,
+} from './database.ts';
 import type { Parts } from './embed.ts';
 import type { Log } from './log.ts';
 import { openStore } from './store.ts';
@@ -77,6 +83,7 @@ function servicesOf({ config, log, metrics }: Surroundings, database: Database, 
   const services: Services = {
     psp,
     journal: openJournal(config, database),
+    followUps: openFollowUps(config, database),
     reader: new PostgresPaymentReader(database, openBudgetMs(config)),
     now: () => performance.now(),
     leaseMs: config.lockTtlMs,

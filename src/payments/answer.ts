@@ -1,4 +1,5 @@
-import type { Payment } from './payment.ts';
+import type { Refusal } from './allowed.ts';
+import { isFirst, type Payment } from './payment.ts';
 import type { Recorded } from './ports.ts';
 
 /** What was decided for an intent. Once it is final it is the same in every answer. */
@@ -9,7 +10,8 @@ export type Decision =
   | { readonly kind: 'unknown' | 'pending'; readonly nextCheckAt: string | null }
   | { readonly kind: 'in-review' }
   | { readonly kind: 'psp-unavailable'; readonly retryAfterMs: number }
-  | { readonly kind: 'transaction-id-taken'; readonly paymentId: string };
+  | { readonly kind: 'transaction-id-taken'; readonly paymentId: string }
+  | Refusal;
 
 /** What is kept for replays: ids and the decision, as plain JSON. The payment is read live. */
 export interface PaymentAnswer {
@@ -31,7 +33,8 @@ export function answerOf(
 ): PaymentAnswer {
   const decision = decisionOf({ entry, payment }, retryAfterMs ?? RETRY_AFTER_MS);
   return {
-    paymentId: decision.kind === 'psp-unavailable' ? null : payment.id,
+    // A payment that was never sent is shown to nobody.
+    paymentId: decision.kind === 'psp-unavailable' && isFirst(entry.operation) ? null : payment.id,
     decision,
     attempt: entry.attempt,
     firstSeenAt: entry.createdAt.toISOString(),

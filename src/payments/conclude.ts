@@ -1,6 +1,6 @@
 import type { Money } from './money.ts';
 import type { Found, Outcome } from './outcome.ts';
-import type { EntryState, Operation, OutcomeSource, PaymentStatus } from './payment.ts';
+import type { EntryState, FirstOperation, OutcomeSource, PaymentStatus } from './payment.ts';
 
 /** What T2 writes: the whole of what became known of one entry. */
 export interface Conclusion {
@@ -153,7 +153,7 @@ function concludeAnswer(
 
 /** The payment's status after its first operation came to this state. */
 export function statusAfter(
-  operation: Operation,
+  operation: FirstOperation,
   state: EntryState,
   source: OutcomeSource | null,
 ): PaymentStatus {

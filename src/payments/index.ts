@@ -1,3 +1,4 @@
+export * from './allowed.ts';
 export { answerOf, type Decision, type Ended, isFinal, type PaymentAnswer } from './answer.ts';
 export {
   type Conclusion,
@@ -6,15 +7,12 @@ export {
   concludeTakenReference,
   statusAfter,
 } from './conclude.ts';
-export {
-  type CreatePaymentDeps,
-  createPayment,
-  lookUpPayment,
-  NothingSent,
-} from './create-payment.ts';
+export { createPayment, lookUpPayment } from './create-payment.ts';
 export { activeCurrencies, type CurrencyStanding, exponentOf, standing } from './currencies.ts';
+export { type FollowUpDeps, followUp } from './follow-up.ts';
 export { decimal, MAX_AMOUNT_MINOR, type Money } from './money.ts';
 export type { Found, Outcome } from './outcome.ts';
 export * from './payment.ts';
 export * from './ports.ts';
 export { type RecoveryReport, type ResolveDeps, recoverOnce } from './resolve-doubt.ts';
+export { NothingSent, type SendDeps } from './send.ts';

@@ -1,5 +1,5 @@
 import { concludeDoubt, concludeFound } from './conclude.ts';
-import { chargeOf, type Doubt, type Journal, type Psp } from './ports.ts';
+import { type Doubt, type Journal, type Psp, sendTo } from './ports.ts';
 
 export interface ResolveDeps {
   readonly journal: Journal;
@@ -63,7 +63,7 @@ async function resolveDoubt(
     resent = step.kind === 'resend';
     const conclusion =
       step.kind === 'resend'
-        ? concludeDoubt(about, await deps.psp.charge(chargeOf(doubt)))
+        ? concludeDoubt(about, await sendTo(deps.psp, doubt))
         : step.conclusion;
     const { moved, entry } = await deps.journal.settle(doubt, conclusion);
     return { fate: moved ? fateOf(entry.state) : 'lost', resent };

@@ -4,6 +4,7 @@ import {
   concludeTakenReference,
   type Doubt,
   type Hold,
+  isFirst,
   type Journal,
   JournalUnavailable,
   type NewPayment,
@@ -62,7 +63,7 @@ export class PostgresJournal implements Journal {
     this.#database = database;
     this.#options = options;
     const opening = { ...BATCH, concernsAll, budgetMs: options.openBudgetMs };
-    const settling = { ...opening, budgetMs: options.settleBudgetMs };
+    const settling = { ...opening, budgetMs: options.settleBudgetMs, laneOf };
     this.#opens = new Batch({ ...opening, run: (drafts, ms) => this.#openAll(drafts, ms) });
     this.#reopens = new Batch({ ...opening, run: (asked, ms) => this.#reopenAll(asked, ms) });
     this.#settles = new Batch({ ...settling, run: (told, ms) => this.#settleAll(told, ms) });
@@ -112,7 +113,9 @@ export class PostgresJournal implements Journal {
     const rows = await this.#database.run(TAKE_OVER, parameters, settleBudgetMs);
     return rows.map((row) => {
       const { entry, payment } = toRecorded(row);
-      const status = statusAfter(entry.operation, entry.state, entry.outcomeSource);
+      const status = isFirst(entry.operation)
+        ? statusAfter(entry.operation, entry.state, entry.outcomeSource)
+        : payment.status;
       const ageMs = Number(row['age_ms']);
       const checks = (row['checks'] as number) - 1;
       return { entry, payment: { ...payment, status }, ownerToken, ageMs, checks };
@@ -176,7 +179,11 @@ export class PostgresJournal implements Journal {
 
   async #settleAll(told: readonly Told[], budgetMs: number): Promise<(Row | undefined)[]> {
     const asked = told.map(settleRow);
-    const rows = await this.#database.run(SETTLE, [JSON.stringify(asked)], budgetMs);
+    // Each statement takes the payments in one order, so that no two wait for each other.
+    const ordered = told.map((one, index) => ({ payment: paymentOf(one), row: asked[index] }));
+    ordered.sort((one, other) => (one.payment < other.payment ? -1 : 1));
+    const text = JSON.stringify(ordered.map(({ row }) => row));
+    const rows = await this.#database.run(SETTLE, [text], budgetMs);
     const byEvent = new Map(rows.map((row) => [row['event_id'], row]));
     return asked.map((row) => byEvent.get(row['event_id']));
   }
@@ -197,6 +204,13 @@ export class PostgresJournal implements Journal {
     );
   }
 }
+
+function paymentOf({ hold: { entry } }: Told): string {
+  return `${entry.merchantId} ${entry.paymentId}`;
+}
+
+/** One statement changes a payment once: what else is told of it waits for the next. */
+const laneOf = (told: Told) => ({ name: paymentOf(told) });
 
 /** A statement whose reply was lost finds its own row on the second run: it is ours after all. */
 function asOpened(recorded: Found, ownerToken: string): Opened {

@@ -1,3 +1,4 @@
+import { isFirst, OPERATIONS } from '../payments/index.ts';
 import { ENTRY_COLUMNS, PAYMENT_COLUMNS } from './rows.ts';
 import { FREE_STATUSES } from './tables.ts';
 
@@ -8,7 +9,9 @@ import { FREE_STATUSES } from './tables.ts';
  * lists: what a later step needs is handed on by RETURNING.
  */
 
-const FREE = FREE_STATUSES.map((status) => `'${status}'`).join(', ');
+const listed = (words: readonly string[]) => words.map((word) => `'${word}'`).join(', ');
+const FREE = listed(FREE_STATUSES);
+const FIRST = listed(OPERATIONS.filter(isFirst));
 
 /** T1. A row comes back for each entry that this statement wrote. */
 export const OPEN = `
@@ -115,26 +118,60 @@ with told as (
       where o.merchant_id = t.merchant_id and o.psp_reference = t.psp_reference
         and o.payment_id <> e.payment_id))
   returning e.merchant_id, e.id, e.payment_id, e.operation, e.amount_minor, e.currency, e.state,
-    e.psp_reference, e.next_check_at, e.settled_at, t.payment_status, t.event_id,
-    t.from_state <> t.state as changed, e.outcome_source
+    e.psp, e.psp_reference, e.next_check_at, e.settled_at, t.payment_status, t.event_id,
+    t.from_state <> t.state as changed, e.outcome_source,
+    e.settled_at is not null as ended,
+    case when e.operation in (${FIRST}) and e.state = 'SUCCEEDED' then e.amount_minor else 0 end
+      as authorized,
+    case when e.operation in ('CHARGE', 'CAPTURE') and e.state = 'SUCCEEDED'
+      then e.amount_minor else 0 end as captured,
+    case when e.operation = 'CAPTURE' and e.settled_at is not null then e.amount_minor else 0 end
+      as capture_ended,
+    case when e.operation = 'REFUND' and e.state = 'SUCCEEDED' then e.amount_minor else 0 end
+      as refunded,
+    case when e.operation = 'REFUND' and e.settled_at is not null then e.amount_minor else 0 end
+      as refund_ended
 ), paid as (
   update payments p
-  set status = m.payment_status, next_check_at = m.next_check_at, updated_at = clock_timestamp(),
-      version = p.version + case when m.changed then 1 else 0 end,
-      authorized_minor = p.authorized_minor
-        + case when m.state = 'SUCCEEDED' then m.amount_minor else 0 end,
-      captured_minor = p.captured_minor
-        + case when m.state = 'SUCCEEDED' then m.amount_minor else 0 end
+  set status = case
+        when m.payment_status is not null then m.payment_status
+        when m.operation = 'VOID' and m.state = 'SUCCEEDED' then 'VOIDED'
+        when m.captured + p.captured_minor = 0 then p.status
+        when m.refunded + p.refunded_minor = 0 then
+          case when m.captured + p.captured_minor < p.authorized_minor
+            then 'PARTIALLY_CAPTURED' else 'CAPTURED' end
+        when m.refunded + p.refunded_minor = m.captured + p.captured_minor
+          and p.capture_reserved_minor = m.capture_ended then 'REFUNDED'
+        else 'PARTIALLY_REFUNDED' end,
+      version = p.version + case when m.changed then 1 else 0 end, updated_at = clock_timestamp(),
+      next_check_at = case
+        when m.next_check_at is not null or m.payment_status is not null then m.next_check_at
+        else (select min(o.next_check_at) from journal_entries o
+          where o.merchant_id = p.merchant_id and o.payment_id = p.id and o.id <> m.id
+            and o.state in ('UNKNOWN', 'PENDING')) end,
+      authorized_minor = p.authorized_minor + m.authorized,
+      captured_minor = p.captured_minor + m.captured,
+      capture_reserved_minor = p.capture_reserved_minor - m.capture_ended,
+      refunded_minor = p.refunded_minor + m.refunded,
+      refund_reserved_minor = p.refund_reserved_minor - m.refund_ended,
+      void_reserved = p.void_reserved and not (m.operation = 'VOID' and m.ended),
+      psp = coalesce(p.psp, m.psp),
+      psp_reference = coalesce(p.psp_reference, m.psp_reference)
   from moved m
   where p.merchant_id = m.merchant_id and p.id = m.payment_id
-  returning m.*, p.version, p.updated_at
+  returning m.*, p.status, p.version, p.updated_at, p.authorized_minor, p.captured_minor,
+    p.capture_reserved_minor, p.refunded_minor, p.refund_reserved_minor, p.void_reserved,
+    p.psp_reference as payment_psp_reference, p.next_check_at as payment_next_check_at,
+    p.authorized_until, p.next_action_url
 ), posted as (
   insert into postings (merchant_id, entry_id, leg, account, direction, amount_minor, currency)
   select m.merchant_id, m.id, l.leg, l.account, l.direction, m.amount_minor, m.currency
   from moved m
-  cross join (values (1, 'psp_clearing', 'DEBIT'), (2, 'merchant_payable', 'CREDIT'))
-    as l(leg, account, direction)
-  where m.state = 'SUCCEEDED'
+  join (values
+    (true, 1, 'psp_clearing', 'DEBIT'), (true, 2, 'merchant_payable', 'CREDIT'),
+    (false, 1, 'merchant_payable', 'DEBIT'), (false, 2, 'psp_clearing', 'CREDIT'))
+    as l(inward, leg, account, direction) on l.inward = (m.refunded = 0)
+  where m.captured + m.refunded > 0
 ), noted as (
   insert into outbox_events (merchant_id, id, payment_id, entry_id, type, payment_version)
   select merchant_id, event_id, payment_id, id, lower(operation || '.' || state), version
@@ -153,7 +190,9 @@ with told as (
         and e.owner_token = t.owner_token and e.state = t.state)
   on conflict do nothing
 )
-select event_id, state, psp_reference, next_check_at, settled_at, version, updated_at
+select event_id, state, psp_reference, next_check_at, settled_at, status, version, updated_at,
+  authorized_minor, captured_minor, capture_reserved_minor, refunded_minor, refund_reserved_minor,
+  void_reserved, payment_psp_reference, payment_next_check_at, authorized_until, next_action_url
 from paid`;
 
 /** RFC 9562 §5.7, for rows that only the statement itself knows of: a v4 with the time put in. */
@@ -180,7 +219,8 @@ with due as (
   returning e.*, d.from_state
 ), paid as (
   update payments p
-  set status = 'UNKNOWN', version = p.version + 1, updated_at = clock_timestamp()
+  set status = case when t.operation in (${FIRST}) then 'UNKNOWN' else p.status end,
+      version = p.version + 1, updated_at = clock_timestamp()
   from taken t
   where t.from_state = 'SENDING' and p.merchant_id = t.merchant_id and p.id = t.payment_id
   returning p.id, p.version

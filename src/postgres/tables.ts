@@ -84,6 +84,12 @@ export const payments = pgTable(
     captureReservedMinor: minor('capture_reserved_minor').notNull().default(0),
     refundedMinor: minor('refunded_minor').notNull().default(0),
     refundReservedMinor: minor('refund_reserved_minor').notNull().default(0),
+    voidReserved: boolean('void_reserved').notNull().default(false),
+    /** The adapter and the PSP's own id of the charge; null until it answered. */
+    psp: text('psp'),
+    pspReference: text('psp_reference'),
+    authorizedUntil: at('authorized_until'),
+    nextActionUrl: text('next_action_url'),
     paymentMethod: text('payment_method').notNull(),
     description: text('description'),
     metadata: jsonb('metadata'),
@@ -110,6 +116,10 @@ export const payments = pgTable(
     check(
       'payments_refunded',
       sql`${t.refundedMinor} >= 0 and ${t.refundReservedMinor} >= 0 and ${t.refundedMinor} + ${t.refundReservedMinor} <= ${t.capturedMinor}`,
+    ),
+    check(
+      'payments_void',
+      sql`not (${t.voidReserved} or ${t.status} = 'VOIDED') or ${t.capturedMinor} + ${t.captureReservedMinor} = 0`,
     ),
   ],
 );
@@ -139,6 +149,8 @@ export const journalEntries = pgTable(
     declineCode: text('decline_code'),
     softDecline: boolean('soft_decline'),
     reason: text('reason'),
+    /** The arguments of a follow-up as they came. */
+    request: jsonb('request'),
     checks: integer('checks').notNull().default(0),
     nextCheckAt: at('next_check_at'),
     sentAt: at('sent_at').notNull(),

@@ -15,7 +15,8 @@ const GATHERING = {
   concernsAll: (error: unknown) => error instanceof JournalUnavailable,
 } as const;
 
-const NEVER_SENT: Conclusion = {
+/** What an entry comes to whose T1 never answered. */
+export const NEVER_SENT: Conclusion = {
   state: 'FAILED',
   source: 'NOT_SENT',
   pspReference: null,

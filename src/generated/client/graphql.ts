@@ -12,7 +12,12 @@ export type PaymentErrorCode =
   | 'OUTCOME_UNKNOWN'
   | 'IN_REVIEW'
   | 'TRANSACTION_ID_CONFLICT'
-  | 'PSP_UNAVAILABLE';
+  | 'PSP_UNAVAILABLE'
+  | 'PAYMENT_NOT_FOUND'
+  | 'INVALID_STATE'
+  | 'AMOUNT_LIMIT_EXCEEDED'
+  | 'CURRENCY_MISMATCH'
+  | 'VERSION_CONFLICT';
 
 /** How an answer came about. */
 export type IdempotencyOutcome =
@@ -64,10 +69,19 @@ export type CreatePaymentInput = {
    * it, whatever the idempotency key.
    */
   transactionId?: string | null | undefined;
+  /** Whether the money is taken at once, or only reserved until capturePayment. */
+  captureMode?: CaptureMode | null | undefined;
   description?: string | null | undefined;
   /** At most 50 members; names up to 40 characters, values up to 500 characters of JSON. */
   metadata?: Readonly<Record<string, unknown>> | null | undefined;
 };
+
+/** When the money of a payment is taken. */
+export type CaptureMode =
+  /** At once. */
+  | 'AUTOMATIC'
+  /** By capturePayment. Until then it is reserved and may be let go by voidPayment. */
+  | 'MANUAL';
 
 /** Where a payment stands. */
 export type PaymentStatus =
@@ -107,6 +121,16 @@ type UserErrorFields_TransactionIdConflict_Fragment = { __typename: 'Transaction
 
 type UserErrorFields_PspUnavailable_Fragment = { __typename: 'PspUnavailable', retryAfterMs: number, code: PaymentErrorCode, message: string, path: Array<string> | null };
 
+type UserErrorFields_PaymentNotFound_Fragment = { __typename: 'PaymentNotFound', code: PaymentErrorCode, message: string, path: Array<string> | null };
+
+type UserErrorFields_InvalidState_Fragment = { __typename: 'InvalidState', code: PaymentErrorCode, message: string, path: Array<string> | null };
+
+type UserErrorFields_AmountLimitExceeded_Fragment = { __typename: 'AmountLimitExceeded', code: PaymentErrorCode, message: string, path: Array<string> | null };
+
+type UserErrorFields_CurrencyMismatch_Fragment = { __typename: 'CurrencyMismatch', code: PaymentErrorCode, message: string, path: Array<string> | null };
+
+type UserErrorFields_VersionConflict_Fragment = { __typename: 'VersionConflict', code: PaymentErrorCode, message: string, path: Array<string> | null };
+
 export type UserErrorFieldsFragment =
   | UserErrorFields_PaymentDeclined_Fragment
   | UserErrorFields_PaymentFailed_Fragment
@@ -114,6 +138,11 @@ export type UserErrorFieldsFragment =
   | UserErrorFields_PaymentInReview_Fragment
   | UserErrorFields_TransactionIdConflict_Fragment
   | UserErrorFields_PspUnavailable_Fragment
+  | UserErrorFields_PaymentNotFound_Fragment
+  | UserErrorFields_InvalidState_Fragment
+  | UserErrorFields_AmountLimitExceeded_Fragment
+  | UserErrorFields_CurrencyMismatch_Fragment
+  | UserErrorFields_VersionConflict_Fragment
 ;
 
 export type CreatePaymentMutationVariables = Exact<{
@@ -129,6 +158,11 @@ export type CreatePaymentMutation = { createPayment: { payment: { id: string, tr
       | { __typename: 'PaymentInReview', code: PaymentErrorCode, message: string, path: Array<string> | null }
       | { __typename: 'TransactionIdConflict', code: PaymentErrorCode, message: string, path: Array<string> | null, existingPayment: { id: string, status: PaymentStatus } }
       | { __typename: 'PspUnavailable', retryAfterMs: number, code: PaymentErrorCode, message: string, path: Array<string> | null }
+      | { __typename: 'PaymentNotFound', code: PaymentErrorCode, message: string, path: Array<string> | null }
+      | { __typename: 'InvalidState', code: PaymentErrorCode, message: string, path: Array<string> | null }
+      | { __typename: 'AmountLimitExceeded', code: PaymentErrorCode, message: string, path: Array<string> | null }
+      | { __typename: 'CurrencyMismatch', code: PaymentErrorCode, message: string, path: Array<string> | null }
+      | { __typename: 'VersionConflict', code: PaymentErrorCode, message: string, path: Array<string> | null }
     >, idempotency: { key: string, outcome: IdempotencyOutcome, attempt: number, firstSeenAt: string, answerExpiresAt: string | null } } };
 
 export type PaymentByKeyQueryVariables = Exact<{

@@ -1,15 +1,19 @@
 import type { Resolvers } from '../../generated/resolvers.ts';
 import { scalars } from '../scalars.ts';
 import { createPayment } from './create-payment.ts';
-import { CreatePaymentPayload, TransactionIdConflict } from './payload.ts';
+import { capturePayment, refundPayment, voidPayment } from './follow-up.ts';
+import { Payload, TransactionIdConflict } from './payload.ts';
 import { Money, Payment, PaymentConnection } from './payment.ts';
 import { IdempotencyRecord, Query } from './query.ts';
 
 export const resolvers: Resolvers = {
   ...scalars,
   Query,
-  Mutation: { createPayment },
-  CreatePaymentPayload,
+  Mutation: { createPayment, capturePayment, voidPayment, refundPayment },
+  CreatePaymentPayload: Payload,
+  CapturePaymentPayload: Payload,
+  VoidPaymentPayload: Payload,
+  RefundPaymentPayload: Payload,
   IdempotencyRecord,
   Money,
   Payment,

@@ -5,9 +5,13 @@ import type {
 } from '../../generated/resolvers.ts';
 import {
   type Money as Amount,
+  allowedActions,
+  capturableMinor,
   decimal,
+  inDoubtMinor,
   isTerminal,
   type Payment as Row,
+  refundableMinor,
 } from '../../payments/index.ts';
 import { toGlobalId } from '../global-id.ts';
 import { cursorOf } from '../page.ts';
@@ -24,12 +28,10 @@ export const Payment: PaymentResolvers = {
   authorized: money(({ authorizedMinor }) => authorizedMinor),
   captured: money(({ capturedMinor }) => capturedMinor),
   refunded: money(({ refundedMinor }) => refundedMinor),
-  capturable: money(({ authorizedMinor, capturedMinor }) => authorizedMinor - capturedMinor),
-  refundable: money(({ capturedMinor, refundedMinor }) => capturedMinor - refundedMinor),
-  inDoubt: money(({ status, amountMinor }) =>
-    status === 'UNKNOWN' || status === 'IN_REVIEW' ? amountMinor : 0,
-  ),
-  allowedActions: () => [],
+  capturable: money(capturableMinor),
+  refundable: money(refundableMinor),
+  inDoubt: money(inDoubtMinor),
+  allowedActions,
 };
 
 export const Money: MoneyResolvers = { decimal };

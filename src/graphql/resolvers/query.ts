@@ -10,7 +10,7 @@ import { merchantOf } from '../context.ts';
 import { fromGlobalId } from '../global-id.ts';
 import { pageRequest } from '../page.ts';
 import { badInput } from '../refusals.ts';
-import { fieldOf } from './create-payment.ts';
+import { fieldOf } from './ended.ts';
 
 export const Query: QueryResolvers = {
   payment: async (_source, { by }, context) => {
