@@ -7,6 +7,7 @@ import {
   Identities,
   migrationsIn,
   openWork,
+  PostgresLedgerReader,
   PostgresPaymentReader,
   whyNotReady,
 } from '../postgres/index.ts';
@@ -20,6 +21,7 @@ import {
   openDatabase,
   openFollowUps,
   openJournal,
+  openReports,
 } from './database.ts';
 import type { Parts } from './embed.ts';
 import type { Log } from './log.ts';
@@ -57,7 +59,8 @@ export async function compose(config: Config, parts: Parts, log: Log): Promise<R
   });
   const psp = createPsp(config.PSP, { url: parts.simulatorUrl, timeoutMs: config.PSP_TIMEOUT_MS });
   const first = await openStore(parts.redisUrl, log);
-  const services = servicesOf(around, database, psp);
+  const reports = openReports(parts.databaseUrl);
+  const services = servicesOf(around, database, reports, psp);
   const graphql = await startGraphQL(around, services, first.store);
   const identities = new Identities(database);
   const pages = pagesOf(config, parts, { identities, reader: services.reader });
@@ -72,19 +75,25 @@ export async function compose(config: Config, parts: Parts, log: Log): Promise<R
       const recovered = recovery.stop();
       const whole = await http.drain(config.DRAIN_MS);
       await within(CLOSE_MS, Promise.all([recovered, graphql.stop(), psp.close()]));
-      await within(CLOSE_MS, database.close());
+      await within(CLOSE_MS, Promise.all([database.close(), reports.database.close()]));
       first.close();
       return whole;
     },
   };
 }
 
-function servicesOf({ config, log, metrics }: Surroundings, database: Database, psp: OpenPsp) {
+function servicesOf(
+  { config, log, metrics }: Surroundings,
+  database: Database,
+  reports: ReturnType<typeof openReports>,
+  psp: OpenPsp,
+) {
   const services: Services = {
     psp,
     journal: openJournal(config, database),
     followUps: openFollowUps(config, database),
     reader: new PostgresPaymentReader(database, openBudgetMs(config)),
+    ledger: new PostgresLedgerReader(database, openBudgetMs(config), reports),
     now: () => performance.now(),
     leaseMs: config.lockTtlMs,
     pspTimeoutMs: config.PSP_TIMEOUT_MS,

@@ -10,6 +10,7 @@ export {
 export { createPayment, lookUpPayment } from './create-payment.ts';
 export { activeCurrencies, type CurrencyStanding, exponentOf, standing } from './currencies.ts';
 export { type FollowUpDeps, followUp } from './follow-up.ts';
+export * from './ledger.ts';
 export { decimal, MAX_AMOUNT_MINOR, type Money } from './money.ts';
 export type { Found, Outcome } from './outcome.ts';
 export * from './payment.ts';

@@ -2,7 +2,13 @@ import type { Refusal } from './allowed.ts';
 import type { Conclusion } from './conclude.ts';
 import type { Money } from './money.ts';
 import type { Found, Outcome } from './outcome.ts';
-import type { FirstOperation, FollowUpOperation, JournalEntry, Payment } from './payment.ts';
+import type {
+  FirstOperation,
+  FollowUpOperation,
+  JournalEntry,
+  Payment,
+  PaymentStatus,
+} from './payment.ts';
 
 /** One charge as the PSP is asked for it. `reference` and `pspKey` are the same on every attempt. */
 export interface Charge extends Money {
@@ -187,8 +193,26 @@ export type PaymentLookup =
 
 export interface PageRequest {
   readonly first: number;
-  /** The id of the last payment the caller has seen. */
+  /** The id of the last one the caller has seen. */
   readonly after: string | undefined;
+}
+
+/** Which payments; all members that are there must be met. */
+export interface PaymentFilter {
+  readonly status?: readonly PaymentStatus[] | undefined;
+  readonly currency?: string | undefined;
+  readonly amountMin?: number | undefined;
+  readonly amountMax?: number | undefined;
+  readonly createdAfter?: Date | undefined;
+  readonly createdBefore?: Date | undefined;
+  readonly transactionId?: string | undefined;
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
+}
+
+export interface PaymentPageRequest extends PageRequest {
+  readonly filter?: PaymentFilter;
+  /** Newest first if left out. */
+  readonly oldestFirst?: boolean;
 }
 
 /** Reads for callers. Payments that were never sent are not shown. Throws `JournalUnavailable`. */
@@ -196,7 +220,7 @@ export interface PaymentReader {
   /** In the order of the ids; undefined where the merchant has no such payment. */
   byIds(merchantId: string, ids: readonly string[]): Promise<readonly (Payment | undefined)[]>;
   find(merchantId: string, lookup: PaymentLookup): Promise<Payment | undefined>;
-  /** Newest first; one more than asked for, if there is one. */
-  page(merchantId: string, request: PageRequest): Promise<readonly Payment[]>;
+  /** One more than asked for, if there is one. */
+  page(merchantId: string, request: PaymentPageRequest): Promise<readonly Payment[]>;
   entryByKey(merchantId: string, key: string): Promise<Recorded | undefined>;
 }

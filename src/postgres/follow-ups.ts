@@ -16,9 +16,10 @@ import { OPEN_FOLLOW_UP, READ_PAYMENTS, REOPEN_FOLLOW_UP } from './follow-up-sta
 import type { JournalOptions } from './journal.ts';
 import { NotRun, orUnavailable } from './not-run.ts';
 import { newEntry, type Reopening, reopenRow } from './open-rows.ts';
+import { SETTLE } from './outcome-statements.ts';
 import { toPayment, toRecorded } from './rows.ts';
 import { settleRow } from './settle-rows.ts';
-import { READ_BY_KEY, SETTLE } from './statements.ts';
+import { READ_BY_KEY } from './statements.ts';
 import { NEVER_SENT } from './take-back.ts';
 
 type Options = Pick<JournalOptions, 'leaseMs' | 'recoverAfterMs' | 'openBudgetMs'>;

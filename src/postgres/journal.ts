@@ -17,17 +17,11 @@ import { Batch } from './batch.ts';
 import type { Database, Row } from './connect.ts';
 import { NotRun, orUnavailable } from './not-run.ts';
 import { type Draft, draftOf, newHold, openRow, type Reopening, reopenRow } from './open-rows.ts';
+import { SETTLE, TAKE_OVER } from './outcome-statements.ts';
 import { toRecorded } from './rows.ts';
 import { settled, settleRow, type Told } from './settle-rows.ts';
 import { StatementRefused } from './statement-refused.ts';
-import {
-  OPEN,
-  READ_BY_KEY,
-  READ_LIVE_BY_TRANSACTION_ID,
-  REOPEN,
-  SETTLE,
-  TAKE_OVER,
-} from './statements.ts';
+import { OPEN, READ_BY_KEY, READ_LIVE_BY_TRANSACTION_ID, REOPEN } from './statements.ts';
 import { TakeBack } from './take-back.ts';
 
 export interface JournalOptions {

@@ -1,10 +1,8 @@
 import { sql } from 'drizzle-orm';
 import {
-  bigint,
   boolean,
   char,
   check,
-  customType,
   foreignKey,
   index,
   integer,
@@ -14,19 +12,22 @@ import {
   primaryKey,
   smallint,
   text,
-  timestamp,
   unique,
   uniqueIndex,
   uuid,
   varchar,
 } from 'drizzle-orm/pg-core';
 import {
+  ACCOUNTS,
   ENTRY_STATES,
   MAX_AMOUNT_MINOR,
   OPERATIONS,
   OUTCOME_SOURCES,
   PAYMENT_STATUSES,
 } from '../payments/index.ts';
+import { at, bytea, minor, oneOf } from './columns.ts';
+
+export * from './access-tables.ts';
 
 /**
  * The tables. Every primary key and UNIQUE starts with merchant_id, so that they can be partitioned
@@ -34,41 +35,9 @@ import {
  * `drizzle/`.
  */
 
-const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
-const at = (name: string) => timestamp(name, { withTimezone: true, mode: 'date' });
-const minor = (name: string) => bigint(name, { mode: 'number' });
-const oneOf = (values: readonly string[]) =>
-  sql.raw(`in (${values.map((value) => `'${value}'`).join(', ')})`);
-
 /** Statuses in which a payment no longer holds its transaction id. */
 export const FREE_STATUSES = ['DECLINED', 'FAILED', 'VOIDED', 'EXPIRED', 'NOT_SENT'] as const;
 const OPEN_STATES = ['SENDING', 'UNKNOWN', 'PENDING'] as const;
-
-export const merchants = pgTable('merchants', {
-  id: uuid('id').primaryKey(),
-  name: text('name').notNull(),
-  createdAt: at('created_at').notNull().default(sql`clock_timestamp()`),
-});
-
-export const apiKeys = pgTable(
-  'api_keys',
-  {
-    merchantId: uuid('merchant_id')
-      .notNull()
-      .references(() => merchants.id),
-    id: uuid('id').notNull(),
-    /** SHA-256 of the key; the key itself is shown once and kept nowhere. */
-    keyHash: bytea('key_hash').notNull(),
-    /** The first characters, to tell keys apart. */
-    prefix: text('prefix').notNull(),
-    name: text('name').notNull(),
-    scopes: text('scopes').array().notNull(),
-    expiresAt: at('expires_at'),
-    revokedAt: at('revoked_at'),
-    createdAt: at('created_at').notNull().default(sql`clock_timestamp()`),
-  },
-  (t) => [primaryKey({ columns: [t.merchantId, t.id] }), index('api_keys_hash').on(t.keyHash)],
-);
 
 export const payments = pgTable(
   'payments',
@@ -217,6 +186,7 @@ export const postings = pgTable(
       foreignColumns: [journalEntries.merchantId, journalEntries.id],
     }),
     check('postings_direction', sql`${t.direction} in ('DEBIT', 'CREDIT')`),
+    check('postings_account', sql`${t.account} ${oneOf(ACCOUNTS)}`),
     check('postings_leg', sql`${t.leg} > 0`),
     check('postings_amount', sql`${t.amountMinor} between 1 and ${sql.raw(`${MAX_AMOUNT_MINOR}`)}`),
   ],

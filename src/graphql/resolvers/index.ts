@@ -2,6 +2,17 @@ import type { Resolvers } from '../../generated/resolvers.ts';
 import { scalars } from '../scalars.ts';
 import { createPayment } from './create-payment.ts';
 import { capturePayment, refundPayment, voidPayment } from './follow-up.ts';
+import {
+  JournalEntry,
+  JournalEntryConnection,
+  LedgerAccount,
+  LedgerHealth,
+  Node,
+  PaymentOperation,
+  PaymentOperationConnection,
+  Posting,
+  TrialBalance,
+} from './ledger.ts';
 import { Payload, TransactionIdConflict } from './payload.ts';
 import { Money, Payment, PaymentConnection } from './payment.ts';
 import { IdempotencyRecord, Query } from './query.ts';
@@ -15,8 +26,17 @@ export const resolvers: Resolvers = {
   VoidPaymentPayload: Payload,
   RefundPaymentPayload: Payload,
   IdempotencyRecord,
+  JournalEntry,
+  JournalEntryConnection,
+  LedgerAccount,
+  LedgerHealth,
   Money,
+  Node,
   Payment,
   PaymentConnection,
+  PaymentOperation,
+  PaymentOperationConnection,
+  Posting,
+  TrialBalance,
   TransactionIdConflict,
 };

@@ -13,8 +13,9 @@ import {
   type Payment as Row,
   refundableMinor,
 } from '../../payments/index.ts';
+import type { Context } from '../context.ts';
 import { toGlobalId } from '../global-id.ts';
-import { cursorOf } from '../page.ts';
+import { connection, type EntryPage, pageOf, pageRequest } from '../page.ts';
 
 const money =
   (minor: (payment: Row) => number) =>
@@ -32,21 +33,20 @@ export const Payment: PaymentResolvers = {
   refundable: money(refundableMinor),
   inDoubt: money(inDoubtMinor),
   allowedActions,
+  operations: entriesOf,
+  journalEntries: entriesOf,
 };
+
+/** Entries of many payments are read together. */
+async function entriesOf(
+  { id }: Row,
+  args: Parameters<typeof pageRequest>[0],
+  context: Context,
+): Promise<EntryPage> {
+  const request = pageRequest(args);
+  return pageOf(request, await context.entriesOf.load({ ...request, paymentId: id }));
+}
 
 export const Money: MoneyResolvers = { decimal };
 
-export const PaymentConnection: PaymentConnectionResolvers = {
-  edges: ({ payments }) => payments.map((node) => ({ cursor: cursorOf(node), node })),
-  nodes: ({ payments }) => payments,
-  pageInfo: ({ payments, hasNextPage, hasPreviousPage }) => {
-    const [first] = payments;
-    const last = payments.at(-1);
-    return {
-      hasNextPage,
-      hasPreviousPage,
-      startCursor: first === undefined ? null : cursorOf(first),
-      endCursor: last === undefined ? null : cursorOf(last),
-    };
-  },
-};
+export const PaymentConnection: PaymentConnectionResolvers = connection<Row>();

@@ -1,0 +1,60 @@
+import type {
+  JournalEntryConnectionResolvers,
+  JournalEntryResolvers,
+  LedgerAccountName,
+  LedgerAccountResolvers,
+  LedgerHealthResolvers,
+  NodeResolvers,
+  PaymentOperationConnectionResolvers,
+  PaymentOperationResolvers,
+  PostingResolvers,
+  TrialBalanceResolvers,
+} from '../../generated/resolvers.ts';
+import { type Account, decimal, type JournalEntry as Row } from '../../payments/index.ts';
+import { toGlobalId } from '../global-id.ts';
+import { connection } from '../page.ts';
+
+export const Node: NodeResolvers = {
+  __resolveType: (node) => ('idempotencyKey' in node ? 'JournalEntry' : 'Payment'),
+};
+
+const amount = ({ amountMinor, currency }: Row) => ({ amountMinor, currency });
+
+export const PaymentOperation: PaymentOperationResolvers = {
+  kind: ({ operation }) => operation,
+  amount,
+};
+export const PaymentOperationConnection: PaymentOperationConnectionResolvers = connection<Row>();
+
+export const JournalEntry: JournalEntryResolvers = {
+  id: ({ id }) => toGlobalId('JournalEntry', id),
+  amount,
+  postings: ({ id }, _args, { postingsOf }) => postingsOf.load(id),
+  payment: async ({ paymentId }, _args, { payments }) => (await payments.load(paymentId)) ?? null,
+};
+export const JournalEntryConnection: JournalEntryConnectionResolvers = connection<Row>();
+
+const nameOf = (account: Account) => account.toUpperCase() as LedgerAccountName;
+
+export const Posting: PostingResolvers = {
+  account: ({ account }) => nameOf(account),
+  amount: ({ amountMinor, currency }) => ({ amountMinor, currency }),
+};
+
+export const LedgerAccount: LedgerAccountResolvers = {
+  account: ({ account }) => nameOf(account),
+  balance: ({ balanceMinor }) => balanceMinor,
+  decimal: ({ balanceMinor, currency }) => decimal({ amountMinor: balanceMinor, currency }),
+};
+
+export const TrialBalance: TrialBalanceResolvers = {
+  debits: ({ debitsMinor }) => debitsMinor,
+  credits: ({ creditsMinor }) => creditsMinor,
+  difference: ({ debitsMinor, creditsMinor }) => debitsMinor - creditsMinor,
+};
+
+export const LedgerHealth: LedgerHealthResolvers = {
+  trialBalance: ({ trials }) => trials,
+  entriesWithoutPostings: ({ withoutPostings }) => withoutPostings,
+  outboxLag: ({ withoutEvent }) => withoutEvent,
+};
