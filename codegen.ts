@@ -44,6 +44,7 @@ const config = {
           CapturePaymentPayload: '../graphql/answered.ts#Answered',
           VoidPaymentPayload: '../graphql/answered.ts#Answered',
           RefundPaymentPayload: '../graphql/answered.ts#Answered',
+          ConfirmPaymentPayload: '../graphql/answered.ts#Answered',
           IdempotencyRecord: '../payments/index.ts#Recorded',
           Money: '../payments/index.ts#Money as Amount',
           PaymentConnection: '../graphql/page.ts#PaymentPage',

@@ -30,7 +30,7 @@ CREATE TABLE "journal_entries" (
 	CONSTRAINT "journal_entries_merchant_id_id_pk" PRIMARY KEY("merchant_id","id"),
 	CONSTRAINT "journal_entries_intent" UNIQUE("merchant_id","idempotency_key"),
 	CONSTRAINT "journal_entries_psp_key" UNIQUE("merchant_id","psp_idempotency_key"),
-	CONSTRAINT "journal_entries_operation" CHECK ("journal_entries"."operation" in ('CHARGE', 'AUTHORIZE', 'CAPTURE', 'VOID', 'REFUND')),
+	CONSTRAINT "journal_entries_operation" CHECK ("journal_entries"."operation" in ('CHARGE', 'AUTHORIZE', 'CAPTURE', 'VOID', 'REFUND', 'CONFIRM')),
 	CONSTRAINT "journal_entries_state" CHECK ("journal_entries"."state" in ('SENDING', 'SUCCEEDED', 'DECLINED', 'FAILED', 'UNKNOWN', 'PENDING', 'IN_REVIEW')),
 	CONSTRAINT "journal_entries_source" CHECK ("journal_entries"."outcome_source" in ('SYNC', 'INQUIRY', 'WEBHOOK', 'OPERATOR', 'NOT_SENT')),
 	CONSTRAINT "journal_entries_key" CHECK ("journal_entries"."idempotency_key" ~ '^[!-~]+$'),
@@ -140,5 +140,6 @@ CREATE INDEX "journal_entries_psp_reference" ON "journal_entries" USING btree ("
 CREATE INDEX "journal_entries_due" ON "journal_entries" USING btree ("next_check_at") WHERE "journal_entries"."state" in ('SENDING', 'UNKNOWN', 'PENDING');--> statement-breakpoint
 CREATE INDEX "outbox_events_payment" ON "outbox_events" USING btree ("merchant_id","payment_id");--> statement-breakpoint
 CREATE UNIQUE INDEX "payments_live_transaction_id" ON "payments" USING btree ("merchant_id","transaction_id") WHERE "payments"."transaction_id" is not null and not ("payments"."status" in ('DECLINED', 'FAILED', 'VOIDED', 'EXPIRED', 'NOT_SENT'));--> statement-breakpoint
+CREATE INDEX "payments_authorized_until" ON "payments" USING btree ("authorized_until") WHERE "payments"."status" = 'AUTHORIZED' and "payments"."authorized_until" is not null;--> statement-breakpoint
 CREATE INDEX "psp_observations_entry" ON "psp_observations" USING btree ("merchant_id","entry_id");--> statement-breakpoint
 CREATE INDEX "api_keys_hash" ON "api_keys" USING btree ("key_hash");

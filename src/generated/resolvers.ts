@@ -221,6 +221,22 @@ export type RefundPaymentPayload = {
   readonly idempotency: IdempotencyReceipt;
 };
 
+/** Goes on with a payment that waited for the buyer (status REQUIRES_ACTION). */
+export type ConfirmPaymentInput = {
+  readonly paymentId: Scalars['ID']['input'];
+  /** If given, the payment must stand at this version, or nothing is done (VersionConflict). */
+  readonly expectedVersion?: InputMaybe<Scalars['Int']['input']>;
+};
+
+/** The answer to confirmPayment. */
+export type ConfirmPaymentPayload = {
+  readonly __typename?: 'ConfirmPaymentPayload';
+  /** The payment as it stands now, or null if there is none (see userErrors). */
+  readonly payment?: Maybe<Payment>;
+  readonly userErrors: ReadonlyArray<UserError>;
+  readonly idempotency: IdempotencyReceipt;
+};
+
 /** How an answer came about. */
 export type IdempotencyOutcome =
   /** This request did the work. */
@@ -302,7 +318,9 @@ export type OperationKind =
   /** Reserved money is let go. */
   | 'VOID'
   /** Taken money is given back. */
-  | 'REFUND';
+  | 'REFUND'
+  /** The buyer has done what the charge waited for. It moves no money of its own. */
+  | 'CONFIRM';
 
 /** One thing that was asked of the PSP, and what came of it. */
 export type PaymentOperation = {
@@ -478,11 +496,13 @@ export type PaymentStatus =
   | 'CAPTURED'
   | 'PARTIALLY_REFUNDED'
   | 'REFUNDED'
+  /** The reserved money was let go. */
   | 'VOIDED'
   /** The PSP refused. No money moved. */
   | 'DECLINED'
   /** The PSP could not do it and never will. No money moved. */
   | 'FAILED'
+  /** The reserved money was not captured in time and is free again. */
   | 'EXPIRED'
   /** The PSP may or may not have taken the money; it is being found out. Do not pay again. */
   | 'UNKNOWN'
@@ -491,9 +511,21 @@ export type PaymentStatus =
 
 /** What may be asked of a payment next. */
 export type PaymentAction =
+  /** capturePayment */
   | 'CAPTURE'
+  /** voidPayment */
   | 'VOID'
-  | 'REFUND';
+  /** refundPayment */
+  | 'REFUND'
+  /** confirmPayment, once the buyer has been at nextAction.url */
+  | 'CONFIRM';
+
+/** What the buyer has to do before the payment can go on. */
+export type NextAction = {
+  readonly __typename?: 'NextAction';
+  /** Where to send the buyer, for example to the bank's own page (3-D Secure). */
+  readonly url: Scalars['String']['output'];
+};
 
 /** A payment of a merchant. */
 export type Payment = Node & {
@@ -516,6 +548,10 @@ export type Payment = Node & {
   readonly inDoubt: Money;
   /** What may be asked of the payment now. */
   readonly allowedActions: ReadonlyArray<PaymentAction>;
+  /** Set while the status is REQUIRES_ACTION. */
+  readonly nextAction?: Maybe<NextAction>;
+  /** Until when the PSP keeps the reserved money; after that the status is EXPIRED. Null if it did not say. */
+  readonly authorizedUntil?: Maybe<Scalars['DateTime']['output']>;
   /** When the PSP will be asked again about an unknown outcome. */
   readonly nextCheckAt?: Maybe<Scalars['DateTime']['output']>;
   readonly description?: Maybe<Scalars['String']['output']>;
@@ -696,6 +732,11 @@ export type Mutation = {
    * refunded or in doubt never exceeds what was captured.
    */
   readonly refundPayment: RefundPaymentPayload;
+  /**
+   * Goes on with a payment that waited for the buyer, once the buyer has been at nextAction.url. The
+   * payment then is what createPayment would have made of it.
+   */
+  readonly confirmPayment: ConfirmPaymentPayload;
 };
 
 
@@ -720,6 +761,12 @@ export type MutationVoidPaymentArgs = {
 export type MutationRefundPaymentArgs = {
   idempotencyKey: Scalars['IdempotencyKey']['input'];
   input: RefundPaymentInput;
+};
+
+
+export type MutationConfirmPaymentArgs = {
+  idempotencyKey: Scalars['IdempotencyKey']['input'];
+  input: ConfirmPaymentInput;
 };
 
 export type WithIndex<TObject> = TObject & Record<string, any>;
@@ -839,6 +886,8 @@ export type ResolversTypes = ResolversObject<{
   CapturePaymentPayload: ResolverTypeWrapper<Answered>;
   VoidPaymentPayload: ResolverTypeWrapper<Answered>;
   RefundPaymentPayload: ResolverTypeWrapper<Answered>;
+  ConfirmPaymentInput: ConfirmPaymentInput;
+  ConfirmPaymentPayload: ResolverTypeWrapper<Answered>;
   IdempotencyOutcome: IdempotencyOutcome;
   IdempotencyReceipt: ResolverTypeWrapper<IdempotencyReceipt>;
   IdempotencyState: IdempotencyState;
@@ -864,6 +913,7 @@ export type ResolversTypes = ResolversObject<{
   Money: ResolverTypeWrapper<Amount>;
   PaymentStatus: PaymentStatus;
   PaymentAction: PaymentAction;
+  NextAction: ResolverTypeWrapper<NextAction>;
   Payment: ResolverTypeWrapper<PaymentRow>;
   PaymentFilter: PaymentFilter;
   PaymentSort: PaymentSort;
@@ -908,6 +958,8 @@ export type ResolversParentTypes = ResolversObject<{
   CapturePaymentPayload: Answered;
   VoidPaymentPayload: Answered;
   RefundPaymentPayload: Answered;
+  ConfirmPaymentInput: ConfirmPaymentInput;
+  ConfirmPaymentPayload: Answered;
   IdempotencyReceipt: IdempotencyReceipt;
   IdempotencyRecord: Recorded;
   PaymentOperation: EntryRow;
@@ -923,6 +975,7 @@ export type ResolversParentTypes = ResolversObject<{
   MoneyInput: MoneyInput;
   CreatePaymentInput: CreatePaymentInput;
   Money: Amount;
+  NextAction: NextAction;
   Payment: PaymentRow;
   PaymentFilter: PaymentFilter;
   PaymentEdge: PaymentPlace;
@@ -1059,6 +1112,12 @@ export type RefundPaymentPayloadResolvers<ContextType = Context, ParentType exte
   idempotency?: Resolver<ResolversTypes['IdempotencyReceipt'], ParentType, ContextType>;
 }>;
 
+export type ConfirmPaymentPayloadResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ConfirmPaymentPayload'] = ResolversParentTypes['ConfirmPaymentPayload']> = ResolversObject<{
+  payment?: Resolver<Maybe<ResolversTypes['Payment']>, ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+  idempotency?: Resolver<ResolversTypes['IdempotencyReceipt'], ParentType, ContextType>;
+}>;
+
 export type IdempotencyReceiptResolvers<ContextType = Context, ParentType extends ResolversParentTypes['IdempotencyReceipt'] = ResolversParentTypes['IdempotencyReceipt']> = ResolversObject<{
   key?: Resolver<ResolversTypes['IdempotencyKey'], ParentType, ContextType>;
   outcome?: Resolver<ResolversTypes['IdempotencyOutcome'], ParentType, ContextType>;
@@ -1160,6 +1219,10 @@ export type MoneyResolvers<ContextType = Context, ParentType extends ResolversPa
   decimal?: Resolver<ResolversTypes['Decimal'], ParentType, ContextType>;
 }>;
 
+export type NextActionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['NextAction'] = ResolversParentTypes['NextAction']> = ResolversObject<{
+  url?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+}>;
+
 export type PaymentResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Payment'] = ResolversParentTypes['Payment']> = ResolversObject<{
   id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   transactionId?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
@@ -1173,6 +1236,8 @@ export type PaymentResolvers<ContextType = Context, ParentType extends Resolvers
   refundable?: Resolver<ResolversTypes['Money'], ParentType, ContextType>;
   inDoubt?: Resolver<ResolversTypes['Money'], ParentType, ContextType>;
   allowedActions?: Resolver<ReadonlyArray<ResolversTypes['PaymentAction']>, ParentType, ContextType>;
+  nextAction?: Resolver<Maybe<ResolversTypes['NextAction']>, ParentType, ContextType>;
+  authorizedUntil?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
   nextCheckAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
   description?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   metadata?: Resolver<Maybe<ResolversTypes['JSONObject']>, ParentType, ContextType>;
@@ -1256,6 +1321,7 @@ export type MutationResolvers<ContextType = Context, ParentType extends Resolver
   capturePayment?: Resolver<ResolversTypes['CapturePaymentPayload'], ParentType, ContextType, RequireFields<MutationCapturePaymentArgs, 'idempotencyKey' | 'input'>>;
   voidPayment?: Resolver<ResolversTypes['VoidPaymentPayload'], ParentType, ContextType, RequireFields<MutationVoidPaymentArgs, 'idempotencyKey' | 'input'>>;
   refundPayment?: Resolver<ResolversTypes['RefundPaymentPayload'], ParentType, ContextType, RequireFields<MutationRefundPaymentArgs, 'idempotencyKey' | 'input'>>;
+  confirmPayment?: Resolver<ResolversTypes['ConfirmPaymentPayload'], ParentType, ContextType, RequireFields<MutationConfirmPaymentArgs, 'idempotencyKey' | 'input'>>;
 }>;
 
 export type Resolvers<ContextType = Context> = ResolversObject<{
@@ -1274,6 +1340,7 @@ export type Resolvers<ContextType = Context> = ResolversObject<{
   CapturePaymentPayload?: CapturePaymentPayloadResolvers<ContextType>;
   VoidPaymentPayload?: VoidPaymentPayloadResolvers<ContextType>;
   RefundPaymentPayload?: RefundPaymentPayloadResolvers<ContextType>;
+  ConfirmPaymentPayload?: ConfirmPaymentPayloadResolvers<ContextType>;
   IdempotencyReceipt?: IdempotencyReceiptResolvers<ContextType>;
   IdempotencyRecord?: IdempotencyRecordResolvers<ContextType>;
   PaymentOperation?: PaymentOperationResolvers<ContextType>;
@@ -1287,6 +1354,7 @@ export type Resolvers<ContextType = Context> = ResolversObject<{
   TrialBalance?: TrialBalanceResolvers<ContextType>;
   LedgerHealth?: LedgerHealthResolvers<ContextType>;
   Money?: MoneyResolvers<ContextType>;
+  NextAction?: NextActionResolvers<ContextType>;
   Payment?: PaymentResolvers<ContextType>;
   PaymentEdge?: PaymentEdgeResolvers<ContextType>;
   PaymentConnection?: PaymentConnectionResolvers<ContextType>;

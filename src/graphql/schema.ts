@@ -23,6 +23,7 @@ const CHECKS: Readonly<Record<string, (call: IdempotentCall<Context>) => void>> 
   capturePayment: checkFollowUp,
   voidPayment: checkFollowUp,
   refundPayment: checkFollowUp,
+  confirmPayment: checkFollowUp,
 };
 
 /** Semel's own schema: the files in `schema/`, the resolvers, and the directive enforced. */

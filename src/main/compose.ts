@@ -7,12 +7,13 @@ import {
   Identities,
   migrationsIn,
   openWork,
+  PostgresExpiries,
   PostgresLedgerReader,
   PostgresPaymentReader,
   whyNotReady,
 } from '../postgres/index.ts';
 import { createPsp, type OpenPsp } from '../psp/index.ts';
-import { type Loop, startRecovery } from '../workers/index.ts';
+import { type Loop, startRecovery, startSweep } from '../workers/index.ts';
 import { chargesAtPsp, type DemoBooks } from './charges.ts';
 import type { Config } from './config.ts';
 import {
@@ -38,6 +39,7 @@ export interface Running {
 }
 
 const RECOVERY = { everyMs: 1_000, limit: 100 } as const;
+const SWEEP = { everyMs: 2_000, limit: 50 } as const;
 const USUAL_PORT = 4_000;
 /** How long closing may take once nothing is under way, in ms. */
 const CLOSE_MS = 2_000;
@@ -67,12 +69,13 @@ export async function compose(config: Config, parts: Parts, log: Log): Promise<R
   const http = httpOf(around, graphql, services, database, identities, pages);
   const url = await listen(http, config);
   const recovery = recoverWith(around, services);
+  const sweep = sweepWith(around, database, services);
   return {
     url,
     playground: pages.serves('/playground') ? `${url}/playground` : undefined,
     checkout: pages.serves('/checkout') ? `${url}/checkout` : undefined,
     drain: async () => {
-      const recovered = recovery.stop();
+      const recovered = Promise.all([recovery.stop(), sweep.stop()]);
       const whole = await http.drain(config.DRAIN_MS);
       await within(CLOSE_MS, Promise.all([recovered, graphql.stop(), psp.close()]));
       await within(CLOSE_MS, Promise.all([database.close(), reports.database.close()]));
@@ -168,6 +171,15 @@ function recoverWith({ log, metrics }: Surroundings, { journal, psp }: Services)
     onUnrecorded: (err) =>
       log.warn({ err }, 'an entry stays in doubt; it will be asked about again'),
     onError: (err) => log.warn({ err }, 'recovery will try again'),
+  });
+}
+
+function sweepWith({ config, log }: Surroundings, database: Database, { psp }: Services): Loop {
+  return startSweep({
+    psp,
+    expiries: new PostgresExpiries(database, openBudgetMs(config)),
+    ...SWEEP,
+    onError: (err) => log.warn({ err }, 'expired authorisations will be looked for again'),
   });
 }
 

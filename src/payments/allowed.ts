@@ -1,7 +1,7 @@
 import type { FollowUpOperation, Payment, PaymentStatus } from './payment.ts';
 
 /** As the GraphQL enum of the same name. */
-export const PAYMENT_ACTIONS = ['CAPTURE', 'VOID', 'REFUND'] as const;
+export const PAYMENT_ACTIONS = ['CAPTURE', 'VOID', 'REFUND', 'CONFIRM'] as const;
 export type PaymentAction = (typeof PAYMENT_ACTIONS)[number];
 
 /** The statuses from which each follow-up may be asked for; the tables' statements use the same. */
@@ -9,6 +9,7 @@ export const ALLOWED_FROM: Readonly<Record<FollowUpOperation, readonly PaymentSt
   CAPTURE: ['AUTHORIZED', 'PARTIALLY_CAPTURED', 'PARTIALLY_REFUNDED'],
   VOID: ['AUTHORIZED'],
   REFUND: ['PARTIALLY_CAPTURED', 'CAPTURED', 'PARTIALLY_REFUNDED'],
+  CONFIRM: ['REQUIRES_ACTION'],
 };
 
 /** Why a follow-up is not begun. Nothing was sent and nothing written. */
@@ -63,6 +64,8 @@ function isAllowed(action: PaymentAction, payment: Payment): boolean {
       return refundableMinor(payment) > 0;
     case 'VOID':
       return mayVoid(payment);
+    case 'CONFIRM':
+      return payment.status === 'REQUIRES_ACTION';
   }
 }
 
@@ -87,6 +90,8 @@ export function refusalOf(payment: Payment | undefined, asked: Asked): Refusal |
 
 function limitOf(payment: Payment, asked: Asked): Refusal | undefined {
   switch (asked.operation) {
+    case 'CONFIRM':
+      return undefined;
     case 'VOID':
       return mayVoid(payment) ? undefined : invalidState(payment);
     case 'CAPTURE':

@@ -1,5 +1,6 @@
 import type { Ended } from './answer.ts';
-import type { FollowUp, FollowUpJournal, FollowUpOpened } from './ports.ts';
+import type { FollowUp, FollowUpJournal, FollowUpOpened, Hold } from './ports.ts';
+import { resolveDoubt } from './resolve-doubt.ts';
 import { alreadyThere, mayRunAgain, NothingSent, type SendDeps, send } from './send.ts';
 
 export interface FollowUpDeps extends SendDeps {
@@ -17,7 +18,7 @@ export async function followUp(deps: FollowUpDeps, command: FollowUp): Promise<E
   const opened = await open(deps.followUps, command);
   switch (opened.kind) {
     case 'opened':
-      return send(deps, opened.hold, startedAt);
+      return goOn(deps, opened.hold, await send(deps, opened.hold, startedAt));
     case 'exists':
       return alreadyThere(opened, command);
     case 'refused':
@@ -33,6 +34,22 @@ async function open(journal: FollowUpJournal, command: FollowUp): Promise<Follow
   } catch (cause) {
     throw new NothingSent('The journal entry could not be written.', { cause });
   }
+}
+
+/**
+ * A confirmation lets the payment's first entry come to its outcome: the PSP is asked for that at once.
+ * If this fails, recovery asks it, since T2 made the entry due.
+ */
+async function goOn(deps: FollowUpDeps, hold: Hold, ended: Ended): Promise<Ended> {
+  if (hold.entry.operation !== 'CONFIRM' || ended.kind !== 'done') return ended;
+  try {
+    const startedAt = deps.now();
+    const doubt = await deps.followUps.takeOverFirst(hold.payment);
+    if (doubt !== undefined) await resolveDoubt(deps, doubt, () => deps.now() - startedAt);
+  } catch (error) {
+    deps.onUnrecorded?.(error);
+  }
+  return { ...ended, payment: null };
 }
 
 function refused(

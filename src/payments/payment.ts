@@ -19,7 +19,7 @@ export const PAYMENT_STATUSES = [
 ] as const;
 export type PaymentStatus = (typeof PAYMENT_STATUSES)[number];
 
-export const OPERATIONS = ['CHARGE', 'AUTHORIZE', 'CAPTURE', 'VOID', 'REFUND'] as const;
+export const OPERATIONS = ['CHARGE', 'AUTHORIZE', 'CAPTURE', 'VOID', 'REFUND', 'CONFIRM'] as const;
 export type Operation = (typeof OPERATIONS)[number];
 
 /** What a payment begins with. Everything else follows a payment that exists. */

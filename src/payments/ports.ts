@@ -22,7 +22,7 @@ export interface Charge extends Money {
   readonly capture?: boolean;
 }
 
-/** A capture, void or refund as the PSP is asked for it; the same on every attempt. */
+/** A capture, void, refund or confirmation as the PSP is asked for it; the same on every attempt. */
 export interface FollowUpOrder extends Money {
   readonly reference: string;
   readonly pspKey: string;
@@ -44,6 +44,8 @@ export interface Psp {
   void(order: FollowUpOrder): Promise<Outcome>;
   /** As `charge`, for a part of what was captured or all of it. */
   refund(order: FollowUpOrder): Promise<Outcome>;
+  /** Goes on with a charge once the buyer has done what it waited for; the amount is the charge's. */
+  confirm(order: FollowUpOrder): Promise<Outcome>;
   /** Asks the PSP's books by our reference; never throws; answers within the PSP timeout. */
   find(reference: string): Promise<Found>;
 }
@@ -142,6 +144,8 @@ export interface FollowUpJournal {
   open(followUp: FollowUp): Promise<FollowUpOpened>;
   /** For an entry that is FAILED with source NOT_SENT: reserves again; attempt + 1, same PSP key. */
   reopen(recorded: Recorded): Promise<FollowUpOpened>;
+  /** Takes over the payment's first entry if it is without an outcome and due. */
+  takeOverFirst(payment: Payment): Promise<Doubt | undefined>;
 }
 
 /** The database did not answer in time or at all; what the statement did is not known. */
@@ -183,6 +187,8 @@ export function sendTo(psp: Psp, recorded: Recorded): Promise<Outcome> {
       return psp.void(orderOf(recorded));
     case 'REFUND':
       return psp.refund(orderOf(recorded));
+    case 'CONFIRM':
+      return psp.confirm(orderOf(recorded));
   }
 }
 

@@ -47,7 +47,8 @@ export async function recoverOnce(deps: ResolveDeps, limit: number): Promise<Rec
   return report;
 }
 
-async function resolveDoubt(
+/** Asks the PSP about one entry that was taken over, and writes what it says. */
+export async function resolveDoubt(
   deps: ResolveDeps,
   doubt: Doubt,
   elapsedMs: () => number,

@@ -24,6 +24,7 @@ const fits = (upto: string) => `case a.operation
       when 'VOID' then ${allows('VOID')} and not p.void_reserved
         and p.captured_minor + p.capture_reserved_minor = 0
       when 'REFUND' then ${allows('REFUND')} and ${upto} <= ${REFUNDABLE}
+      when 'CONFIRM' then ${allows('CONFIRM')}
     end`;
 
 const RESERVE = `
@@ -49,7 +50,7 @@ with asked as (
 ), held as (
   select a.operation, a.psp as asked_psp, a.entries, ${PAYMENT_COLUMNS},
     case a.operation when 'CAPTURE' then ${CAPTURABLE} when 'VOID' then p.authorized_minor
-      else ${REFUNDABLE} end as remaining,
+      when 'CONFIRM' then p.amount_minor else ${REFUNDABLE} end as remaining,
     (select o.exponent from journal_entries o
       where o.merchant_id = p.merchant_id and o.payment_id = p.id limit 1) as exponent
   from asked a

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import postgres from 'postgres';
 import {
+  type Doubt,
   type FollowUp,
   type FollowUpJournal,
   type FollowUpOpened,
@@ -16,13 +17,16 @@ import { OPEN_FOLLOW_UP, READ_PAYMENTS, REOPEN_FOLLOW_UP } from './follow-up-sta
 import type { JournalOptions } from './journal.ts';
 import { NotRun, orUnavailable } from './not-run.ts';
 import { newEntry, type Reopening, reopenRow } from './open-rows.ts';
-import { SETTLE } from './outcome-statements.ts';
+import { SETTLE, TAKE_OVER_FIRST } from './outcome-statements.ts';
 import { toPayment, toRecorded } from './rows.ts';
-import { settleRow } from './settle-rows.ts';
+import { settleRow, toDoubt } from './settle-rows.ts';
 import { READ_BY_KEY } from './statements.ts';
 import { NEVER_SENT } from './take-back.ts';
 
-type Options = Pick<JournalOptions, 'leaseMs' | 'recoverAfterMs' | 'openBudgetMs'>;
+type Options = Pick<
+  JournalOptions,
+  'leaseMs' | 'recoverAfterMs' | 'recoveryLeaseMs' | 'openBudgetMs'
+>;
 
 type Key = Pick<FollowUp, 'merchantId' | 'paymentId' | 'idempotencyKey'>;
 type Found = Recorded & { readonly ownerToken: string };
@@ -92,6 +96,14 @@ export class PostgresFollowUps implements FollowUpJournal {
       if (refusal !== undefined) return { kind: 'refused', refusal };
       if (tries === MOST_TRIES) throw new JournalUnavailable('The payment kept changing.');
     }
+  }
+
+  async takeOverFirst({ merchantId, id, psp }: Payment): Promise<Doubt | undefined> {
+    const ownerToken = randomUUID();
+    const { recoveryLeaseMs, openBudgetMs } = this.#options;
+    const parameters = [1, ownerToken, recoveryLeaseMs, psp, merchantId, id];
+    const [row] = await this.#database.run(TAKE_OVER_FIRST, parameters, openBudgetMs);
+    return row === undefined ? undefined : toDoubt(row, ownerToken);
   }
 
   /** @returns undefined if nothing stands in the way any more */

@@ -1,5 +1,6 @@
 export { unsafeSettings, whyNotReady } from './checks.ts';
 export { Database } from './connect.ts';
+export { PostgresExpiries } from './expiries.ts';
 export { PostgresFollowUps } from './follow-ups.ts';
 export { Identities } from './identities.ts';
 export { type JournalOptions, PostgresJournal } from './journal.ts';

@@ -4,14 +4,12 @@ import {
   concludeTakenReference,
   type Doubt,
   type Hold,
-  isFirst,
   type Journal,
   JournalUnavailable,
   type NewPayment,
   type Opened,
   type Recorded,
   type Settled,
-  statusAfter,
 } from '../payments/index.ts';
 import { Batch } from './batch.ts';
 import type { Database, Row } from './connect.ts';
@@ -19,7 +17,7 @@ import { NotRun, orUnavailable } from './not-run.ts';
 import { type Draft, draftOf, newHold, openRow, type Reopening, reopenRow } from './open-rows.ts';
 import { SETTLE, TAKE_OVER } from './outcome-statements.ts';
 import { toRecorded } from './rows.ts';
-import { settled, settleRow, type Told } from './settle-rows.ts';
+import { settled, settleRow, type Told, toDoubt } from './settle-rows.ts';
 import { StatementRefused } from './statement-refused.ts';
 import { OPEN, READ_BY_KEY, READ_LIVE_BY_TRANSACTION_ID, REOPEN } from './statements.ts';
 import { TakeBack } from './take-back.ts';
@@ -105,15 +103,7 @@ export class PostgresJournal implements Journal {
     const { recoveryLeaseMs, settleBudgetMs } = this.#options;
     const parameters = [limit, ownerToken, recoveryLeaseMs, psp];
     const rows = await this.#database.run(TAKE_OVER, parameters, settleBudgetMs);
-    return rows.map((row) => {
-      const { entry, payment } = toRecorded(row);
-      const status = isFirst(entry.operation)
-        ? statusAfter(entry.operation, entry.state, entry.outcomeSource)
-        : payment.status;
-      const ageMs = Number(row['age_ms']);
-      const checks = (row['checks'] as number) - 1;
-      return { entry, payment: { ...payment, status }, ownerToken, ageMs, checks };
-    });
+    return rows.map((row) => toDoubt(row, ownerToken));
   }
 
   async #open(payment: NewPayment, draft: Draft): Promise<Opened> {

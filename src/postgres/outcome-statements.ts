@@ -34,7 +34,8 @@ with told as (
   select * from json_to_recordset($1::text::json) as r(
     merchant_id uuid, entry_id uuid, attempt integer, owner_token uuid, from_state text,
     state text, outcome_source text, psp_reference text, decline_code text, soft_decline boolean,
-    reason text, next_check_ms bigint, payment_status text, event_id uuid)
+    reason text, next_check_ms bigint, next_action_url text, authorized_until timestamptz,
+    payment_status text, event_id uuid)
 ), moved as (
   update journal_entries e
   set state = t.state, outcome_source = t.outcome_source, reason = t.reason,
@@ -52,7 +53,7 @@ with told as (
         and o.payment_id <> e.payment_id))
   returning e.merchant_id, e.id, e.payment_id, e.operation, e.amount_minor, e.currency, e.state,
     e.psp, e.psp_reference, e.next_check_at, e.settled_at, t.payment_status, t.event_id,
-    t.from_state <> t.state as changed, e.outcome_source,
+    t.next_action_url, t.authorized_until, t.from_state <> t.state as changed, e.outcome_source,
     e.settled_at is not null as ended,
     case when e.operation in (${FIRST}) and e.state = 'SUCCEEDED' then e.amount_minor else 0 end
       as authorized,
@@ -77,7 +78,7 @@ with told as (
   set status = case
         when m.payment_status is not null then m.payment_status
         when m.operation = 'VOID' and m.state = 'SUCCEEDED' then 'VOIDED'
-        when m.captured + p.captured_minor = 0 then p.status
+        when m.operation = 'CONFIRM' or m.captured + p.captured_minor = 0 then p.status
         when m.refunded + p.refunded_minor = 0 then
           case when m.captured + p.captured_minor < p.authorized_minor
             then 'PARTIALLY_CAPTURED' else 'CAPTURED' end
@@ -97,13 +98,24 @@ with told as (
       refund_reserved_minor = p.refund_reserved_minor - m.refund_ended,
       void_reserved = p.void_reserved and not (m.operation = 'VOID' and m.ended),
       psp = coalesce(p.psp, m.psp),
-      psp_reference = coalesce(p.psp_reference, m.psp_reference)
+      psp_reference = case when m.payment_status is null then p.psp_reference
+        else coalesce(p.psp_reference, m.psp_reference) end,
+      next_action_url = case when m.payment_status is null then p.next_action_url
+        else m.next_action_url end,
+      authorized_until = case when m.payment_status is null then p.authorized_until
+        else coalesce(m.authorized_until, p.authorized_until) end
   from moved m
   where p.merchant_id = m.merchant_id and p.id = m.payment_id
-  returning m.*, p.status, p.version, p.updated_at, p.authorized_minor, p.captured_minor,
+  returning m.merchant_id, m.id, m.payment_id, m.operation, m.state, m.event_id, m.changed,
+    m.outcome_source, m.psp_reference, m.next_check_at, m.settled_at, p.status, p.version, p.updated_at, p.authorized_minor, p.captured_minor,
     p.capture_reserved_minor, p.refunded_minor, p.refund_reserved_minor, p.void_reserved,
     p.psp_reference as payment_psp_reference, p.next_check_at as payment_next_check_at,
     p.authorized_until, p.next_action_url
+), hurried as (
+  update journal_entries c set next_check_at = clock_timestamp()
+  from moved m
+  where m.operation = 'CONFIRM' and m.ended and c.merchant_id = m.merchant_id
+    and c.payment_id = m.payment_id and c.operation in (${FIRST}) and c.state = 'PENDING'
 ), posted as (
   insert into postings (merchant_id, entry_id, leg, account, direction, amount_minor, currency)
   select m.merchant_id, m.id, l.leg, l.account, l.direction, m.amount_minor, m.currency
@@ -136,12 +148,10 @@ const UUID_V7 = `encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid()) pla
     substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3)
     from 1 for 6), 52, 1), 53, 1), 'hex')::uuid`;
 
-/** Entries of one PSP that are due, each to one recoverer: attempt + 1 and a new owner. */
-export const TAKE_OVER = `
+const takeOver = (which: string) => `
 with due as (
   select merchant_id, id, state as from_state from journal_entries
-  where state in ('SENDING', 'UNKNOWN', 'PENDING') and next_check_at <= clock_timestamp()
-    and psp = $4::text
+  where next_check_at <= clock_timestamp() and psp = $4::text and ${which}
   order by next_check_at limit $1::integer
   for update skip locked
 ), taken as (
@@ -174,3 +184,12 @@ with due as (
 select ${ENTRY_COLUMNS}, ${PAYMENT_COLUMNS}, e.checks,
   (extract(epoch from clock_timestamp() - e.sent_at) * 1000)::bigint as age_ms
 from taken e join payments p on p.merchant_id = e.merchant_id and p.id = e.payment_id`;
+
+/** Entries of one PSP that are due, each to one recoverer: attempt + 1 and a new owner. */
+export const TAKE_OVER = takeOver(`state in ('SENDING', 'UNKNOWN', 'PENDING')`);
+
+/** The same for the first entry of one payment, once it has been sent. */
+export const TAKE_OVER_FIRST = takeOver(
+  `state in ('UNKNOWN', 'PENDING') and operation in (${FIRST}) and merchant_id = $5::uuid
+    and payment_id = $6::uuid`,
+);

@@ -1,6 +1,7 @@
 import { v7 as uuidV7 } from 'uuid';
 import {
   type Conclusion,
+  type Doubt,
   type Hold,
   isFirst,
   type Payment,
@@ -8,7 +9,7 @@ import {
   statusAfter,
 } from '../payments/index.ts';
 import type { Row } from './connect.ts';
-import { sumsOf } from './rows.ts';
+import { sumsOf, toRecorded } from './rows.ts';
 
 /** What T2 is told of one entry. */
 export interface Told {
@@ -31,8 +32,15 @@ export function settleRow({ hold, conclusion }: Told): Row {
     soft_decline: conclusion.softDecline,
     reason: conclusion.reason,
     next_check_ms: conclusion.nextCheckMs,
+    next_action_url: conclusion.nextActionUrl ?? null,
+    authorized_until: conclusion.authorizedUntil?.toISOString() ?? null,
     payment_status: isFirst(entry.operation)
-      ? statusAfter(entry.operation, conclusion.state, conclusion.source)
+      ? statusAfter(
+          entry.operation,
+          conclusion.state,
+          conclusion.source,
+          conclusion.nextActionUrl ?? null,
+        )
       : null,
     event_id: uuidV7(),
   };
@@ -67,4 +75,15 @@ export function settled({ entry, payment }: Hold, conclusion: Conclusion, row: R
       updatedAt: row['updated_at'] as Date,
     },
   };
+}
+
+/** An entry as it was taken over; the payment's status is that of the entry by now. */
+export function toDoubt(row: Row, ownerToken: string): Doubt {
+  const { entry, payment } = toRecorded(row);
+  const status = isFirst(entry.operation)
+    ? statusAfter(entry.operation, entry.state, entry.outcomeSource, payment.nextActionUrl)
+    : payment.status;
+  const ageMs = Number(row['age_ms']);
+  const checks = (row['checks'] as number) - 1;
+  return { entry, payment: { ...payment, status }, ownerToken, ageMs, checks };
 }

@@ -72,6 +72,9 @@ export const payments = pgTable(
     uniqueIndex('payments_live_transaction_id')
       .on(t.merchantId, t.transactionId)
       .where(sql`${t.transactionId} is not null and not (${t.status} ${oneOf(FREE_STATUSES)})`),
+    index('payments_authorized_until')
+      .on(t.authorizedUntil)
+      .where(sql`${t.status} = 'AUTHORIZED' and ${t.authorizedUntil} is not null`),
     check('payments_status', sql`${t.status} ${oneOf(PAYMENT_STATUSES)}`),
     check('payments_amount', sql`${t.amountMinor} between 1 and ${sql.raw(`${MAX_AMOUNT_MINOR}`)}`),
     check(

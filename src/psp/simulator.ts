@@ -78,6 +78,8 @@ export function createSimulatorPsp(given: SimulatorPspSettings): Psp & { close()
     capture: ({ chargeReference, amountMinor, ...order }) =>
       send(order, `${pathOf(chargeReference)}/capture`, { amountMinor }),
     void: ({ chargeReference, ...order }) => send(order, `${pathOf(chargeReference)}/void`, {}),
+    confirm: ({ chargeReference, ...order }) =>
+      send(order, `${pathOf(chargeReference)}/confirm`, {}),
     refund: ({ chargeReference, amountMinor, ...order }) =>
       send(order, '/v1/refunds', { charge: chargeReference, amountMinor }),
     find,

@@ -1,5 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ActAnswer, act, acted, eur, look, newPayment, type Verb } from '../support/act.ts';
+import {
+  type ActAnswer,
+  act,
+  acted,
+  eur,
+  insist,
+  look,
+  newPayment,
+  type Verb,
+} from '../support/act.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { codeOf, eventually, freshKey, type Reply } from '../support/pay.ts';
 import { startTestServer, type TestServer } from '../support/with-server.ts';
@@ -28,9 +37,10 @@ afterAll(async () => {
 /** The same verb many times at once, over both processes by turns, each under its own key. */
 function burst(verb: Verb, times: number, input: object): Promise<ActAnswer[]> {
   return Promise.all(
-    Array.from({ length: times }, async (_, turn) =>
-      acted(await act(pair[turn % 2] as TestServer, verb, freshKey(), input)),
-    ),
+    Array.from({ length: times }, async (_, turn) => {
+      const key = freshKey();
+      return acted(await insist(() => act(pair[turn % 2] as TestServer, verb, key, input)));
+    }),
   );
 }
 

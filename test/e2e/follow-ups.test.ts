@@ -154,12 +154,12 @@ describe('what is refused before the PSP is asked', () => {
   });
 });
 
-const preparations: Record<Verb, () => Promise<string>> = {
+const preparations = {
   capture: authorized,
   void: authorized,
   refund: () => newPayment(server),
 };
-const STATUS: Record<Verb, string> = { capture: 'CAPTURED', void: 'VOIDED', refund: 'REFUNDED' };
+const STATUS = { capture: 'CAPTURED', void: 'VOIDED', refund: 'REFUNDED' };
 
 describe.each(['capture', 'void', 'refund'] as const)('%s', (verb) => {
   const prepare = preparations[verb];

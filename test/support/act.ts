@@ -1,6 +1,6 @@
 import { ask, freshKey, paid, pay, type Reply, type Target } from './pay.ts';
 
-export type Verb = 'capture' | 'void' | 'refund';
+export type Verb = 'capture' | 'void' | 'refund' | 'confirm';
 
 export interface Money {
   readonly amountMinor: number;
@@ -32,10 +32,11 @@ export interface Snapshot {
   readonly capturable: Money;
   readonly refundable: Money;
   readonly inDoubt: Money;
+  readonly nextAction: { readonly url: string } | null;
 }
 
 const MONEY = '{ amountMinor currency }';
-const SNAPSHOT = `id status version allowedActions
+const SNAPSHOT = `id status version allowedActions nextAction { url }
   amount ${MONEY} authorized ${MONEY} captured ${MONEY} refunded ${MONEY}
   capturable ${MONEY} refundable ${MONEY} inDoubt ${MONEY}`;
 
@@ -59,6 +60,7 @@ const MUTATIONS = {
   capture: mutation('capture'),
   void: mutation('void'),
   refund: mutation('refund'),
+  confirm: mutation('confirm'),
 };
 
 export const eur = (amountMinor: number): Money => ({ amountMinor, currency: 'EUR' });
@@ -66,6 +68,16 @@ export const eur = (amountMinor: number): Money => ({ amountMinor, currency: 'EU
 /** Sends `capturePayment`, `voidPayment` or `refundPayment`. */
 export function act(target: Target, verb: Verb, key: string, input: object): Promise<Reply> {
   return ask(target, MUTATIONS[verb], { key, input });
+}
+
+/** Sends again what a busy server did not do, under the same key, as a client would. */
+export async function insist(send: () => Promise<Reply>): Promise<Reply> {
+  for (let tries = 1; ; tries += 1) {
+    const reply = await send();
+    const { retryable, retryAfterMs } = reply.body.errors?.[0]?.extensions ?? {};
+    if (retryable !== true || tries === 20) return reply;
+    await new Promise((resolve) => setTimeout(resolve, Number(retryAfterMs ?? 100)));
+  }
 }
 
 /** The payload, or a failure that shows what came instead. */

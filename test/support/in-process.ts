@@ -40,6 +40,7 @@ const willing: Psp = (() => {
     capture: done,
     void: done,
     refund: done,
+    confirm: done,
     find: async () => ({ kind: 'none' }),
   };
 })();

@@ -96,11 +96,13 @@ export type PaymentStatus =
   | 'CAPTURED'
   | 'PARTIALLY_REFUNDED'
   | 'REFUNDED'
+  /** The reserved money was let go. */
   | 'VOIDED'
   /** The PSP refused. No money moved. */
   | 'DECLINED'
   /** The PSP could not do it and never will. No money moved. */
   | 'FAILED'
+  /** The reserved money was not captured in time and is free again. */
   | 'EXPIRED'
   /** The PSP may or may not have taken the money; it is being found out. Do not pay again. */
   | 'UNKNOWN'

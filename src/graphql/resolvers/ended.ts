@@ -82,5 +82,7 @@ export function fieldOf(operation: Operation): string {
       return 'voidPayment';
     case 'REFUND':
       return 'refundPayment';
+    case 'CONFIRM':
+      return 'confirmPayment';
   }
 }

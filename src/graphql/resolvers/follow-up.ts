@@ -2,6 +2,7 @@ import { validate as isUuid } from 'uuid';
 import { z } from 'zod';
 import type {
   MutationCapturePaymentArgs,
+  MutationConfirmPaymentArgs,
   MutationRefundPaymentArgs,
   MutationVoidPaymentArgs,
 } from '../../generated/resolvers.ts';
@@ -45,6 +46,7 @@ export function checkFollowUp({ args }: IdempotentCall<Context>): void {
 
 export const capturePayment = mutation<MutationCapturePaymentArgs>('CAPTURE');
 export const voidPayment = mutation<MutationVoidPaymentArgs>('VOID');
+export const confirmPayment = mutation<MutationConfirmPaymentArgs>('CONFIRM');
 export const refundPayment = mutation<MutationRefundPaymentArgs>('REFUND');
 
 type Args = Omit<MutationCapturePaymentArgs, 'input'> & {

@@ -1,7 +1,7 @@
 import type { Resolvers } from '../../generated/resolvers.ts';
 import { scalars } from '../scalars.ts';
 import { createPayment } from './create-payment.ts';
-import { capturePayment, refundPayment, voidPayment } from './follow-up.ts';
+import { capturePayment, confirmPayment, refundPayment, voidPayment } from './follow-up.ts';
 import {
   JournalEntry,
   JournalEntryConnection,
@@ -20,11 +20,12 @@ import { IdempotencyRecord, Query } from './query.ts';
 export const resolvers: Resolvers = {
   ...scalars,
   Query,
-  Mutation: { createPayment, capturePayment, voidPayment, refundPayment },
+  Mutation: { createPayment, capturePayment, voidPayment, refundPayment, confirmPayment },
   CreatePaymentPayload: Payload,
   CapturePaymentPayload: Payload,
   VoidPaymentPayload: Payload,
   RefundPaymentPayload: Payload,
+  ConfirmPaymentPayload: Payload,
   IdempotencyRecord,
   JournalEntry,
   JournalEntryConnection,

@@ -33,6 +33,8 @@ export const Payment: PaymentResolvers = {
   refundable: money(refundableMinor),
   inDoubt: money(inDoubtMinor),
   allowedActions,
+  nextAction: ({ status, nextActionUrl }) =>
+    status === 'REQUIRES_ACTION' && nextActionUrl !== null ? { url: nextActionUrl } : null,
   operations: entriesOf,
   journalEntries: entriesOf,
 };
