@@ -40,21 +40,34 @@ export type Scalars = {
 
 /** What went wrong with the money. More codes may come: keep a default branch. */
 export type PaymentErrorCode =
+  /** PaymentDeclined */
   | 'PAYMENT_DECLINED'
+  /** PaymentFailed */
   | 'PAYMENT_FAILED'
+  /** OutcomeUnknown */
   | 'OUTCOME_UNKNOWN'
+  /** PaymentInReview */
   | 'IN_REVIEW'
+  /** TransactionIdConflict */
   | 'TRANSACTION_ID_CONFLICT'
+  /** PspUnavailable */
   | 'PSP_UNAVAILABLE'
+  /** PaymentNotFound */
   | 'PAYMENT_NOT_FOUND'
+  /** InvalidState */
   | 'INVALID_STATE'
+  /** AmountLimitExceeded */
   | 'AMOUNT_LIMIT_EXCEEDED'
+  /** CurrencyMismatch */
   | 'CURRENCY_MISMATCH'
+  /** VersionConflict */
   | 'VERSION_CONFLICT';
 
 /** Something the caller can act on. New kinds may come; these fields are always there. */
 export type UserError = {
+  /** Which kind of error; the type says the same. */
   readonly code: PaymentErrorCode;
+  /** For people. Programs read the type and the code. */
   readonly message: Scalars['String']['output'];
   /** The argument concerned, if it is one. */
   readonly path?: Maybe<ReadonlyArray<Scalars['String']['output']>>;
@@ -63,9 +76,13 @@ export type UserError = {
 /** The PSP refused. No money moved. A new attempt needs a new key. */
 export type PaymentDeclined = UserError & {
   readonly __typename?: 'PaymentDeclined';
+  /** Which kind of error; the type says the same. */
   readonly code: PaymentErrorCode;
+  /** For people. Programs read the type and the code. */
   readonly message: Scalars['String']['output'];
+  /** The argument concerned, if it is one. */
   readonly path?: Maybe<ReadonlyArray<Scalars['String']['output']>>;
+  /** The PSP's word for why. */
   readonly declineCode: Scalars['String']['output'];
   /** True if the same payment method may succeed later. */
   readonly soft: Scalars['Boolean']['output'];
@@ -74,60 +91,85 @@ export type PaymentDeclined = UserError & {
 /** The PSP will never do this. No money moved. */
 export type PaymentFailed = UserError & {
   readonly __typename?: 'PaymentFailed';
+  /** Which kind of error; the type says the same. */
   readonly code: PaymentErrorCode;
+  /** For people. Programs read the type and the code. */
   readonly message: Scalars['String']['output'];
+  /** The argument concerned, if it is one. */
   readonly path?: Maybe<ReadonlyArray<Scalars['String']['output']>>;
 };
 
 /** The PSP may or may not have taken the money. It is being found out; do not pay with another key. */
 export type OutcomeUnknown = UserError & {
   readonly __typename?: 'OutcomeUnknown';
+  /** Which kind of error; the type says the same. */
   readonly code: PaymentErrorCode;
+  /** For people. Programs read the type and the code. */
   readonly message: Scalars['String']['output'];
+  /** The argument concerned, if it is one. */
   readonly path?: Maybe<ReadonlyArray<Scalars['String']['output']>>;
+  /** When the PSP will be asked again. */
   readonly nextCheckAt?: Maybe<Scalars['DateTime']['output']>;
 };
 
 /** A person has to decide. */
 export type PaymentInReview = UserError & {
   readonly __typename?: 'PaymentInReview';
+  /** Which kind of error; the type says the same. */
   readonly code: PaymentErrorCode;
+  /** For people. Programs read the type and the code. */
   readonly message: Scalars['String']['output'];
+  /** The argument concerned, if it is one. */
   readonly path?: Maybe<ReadonlyArray<Scalars['String']['output']>>;
 };
 
 /** The merchant has a live payment under this transaction id already. */
 export type TransactionIdConflict = UserError & {
   readonly __typename?: 'TransactionIdConflict';
+  /** Which kind of error; the type says the same. */
   readonly code: PaymentErrorCode;
+  /** For people. Programs read the type and the code. */
   readonly message: Scalars['String']['output'];
+  /** The argument concerned, if it is one. */
   readonly path?: Maybe<ReadonlyArray<Scalars['String']['output']>>;
+  /** The payment that has the reference. */
   readonly existingPayment: Payment;
 };
 
 /** Nothing was sent to the PSP. Send the same request with the same key again. */
 export type PspUnavailable = UserError & {
   readonly __typename?: 'PspUnavailable';
+  /** Which kind of error; the type says the same. */
   readonly code: PaymentErrorCode;
+  /** For people. Programs read the type and the code. */
   readonly message: Scalars['String']['output'];
+  /** The argument concerned, if it is one. */
   readonly path?: Maybe<ReadonlyArray<Scalars['String']['output']>>;
+  /** How long to wait before that, in ms. */
   readonly retryAfterMs: Scalars['Int']['output'];
 };
 
 /** The merchant has no such payment. The key is not used up. */
 export type PaymentNotFound = UserError & {
   readonly __typename?: 'PaymentNotFound';
+  /** Which kind of error; the type says the same. */
   readonly code: PaymentErrorCode;
+  /** For people. Programs read the type and the code. */
   readonly message: Scalars['String']['output'];
+  /** The argument concerned, if it is one. */
   readonly path?: Maybe<ReadonlyArray<Scalars['String']['output']>>;
 };
 
 /** The payment does not allow this now. Nothing was sent, and the key is not used up. */
 export type InvalidState = UserError & {
   readonly __typename?: 'InvalidState';
+  /** Which kind of error; the type says the same. */
   readonly code: PaymentErrorCode;
+  /** For people. Programs read the type and the code. */
   readonly message: Scalars['String']['output'];
+  /** The argument concerned, if it is one. */
   readonly path?: Maybe<ReadonlyArray<Scalars['String']['output']>>;
+  /** Where the payment stands. */
   readonly currentStatus: PaymentStatus;
   /** What may be asked instead. */
   readonly allowedActions: ReadonlyArray<PaymentAction>;
@@ -139,8 +181,11 @@ export type InvalidState = UserError & {
  */
 export type AmountLimitExceeded = UserError & {
   readonly __typename?: 'AmountLimitExceeded';
+  /** Which kind of error; the type says the same. */
   readonly code: PaymentErrorCode;
+  /** For people. Programs read the type and the code. */
   readonly message: Scalars['String']['output'];
+  /** The argument concerned, if it is one. */
   readonly path?: Maybe<ReadonlyArray<Scalars['String']['output']>>;
   /** The most that may be asked for now; 0 if nothing remains. */
   readonly maximum: Money;
@@ -149,8 +194,11 @@ export type AmountLimitExceeded = UserError & {
 /** The payment is in another currency. Nothing was sent, and the key is not used up. */
 export type CurrencyMismatch = UserError & {
   readonly __typename?: 'CurrencyMismatch';
+  /** Which kind of error; the type says the same. */
   readonly code: PaymentErrorCode;
+  /** For people. Programs read the type and the code. */
   readonly message: Scalars['String']['output'];
+  /** The argument concerned, if it is one. */
   readonly path?: Maybe<ReadonlyArray<Scalars['String']['output']>>;
   /** The payment's currency. */
   readonly currency: Scalars['CurrencyCode']['output'];
@@ -159,14 +207,19 @@ export type CurrencyMismatch = UserError & {
 /** The payment has changed since the caller read it. Nothing was sent, and the key is not used up. */
 export type VersionConflict = UserError & {
   readonly __typename?: 'VersionConflict';
+  /** Which kind of error; the type says the same. */
   readonly code: PaymentErrorCode;
+  /** For people. Programs read the type and the code. */
   readonly message: Scalars['String']['output'];
+  /** The argument concerned, if it is one. */
   readonly path?: Maybe<ReadonlyArray<Scalars['String']['output']>>;
+  /** The version that it has now. */
   readonly currentVersion: Scalars['Int']['output'];
 };
 
 /** Takes money that createPayment has reserved with captureMode MANUAL, all of it or a part. */
 export type CapturePaymentInput = {
+  /** The global id of the payment. */
   readonly paymentId: Scalars['ID']['input'];
   /** Left out: all that remains. */
   readonly amount?: InputMaybe<MoneyInput>;
@@ -176,6 +229,7 @@ export type CapturePaymentInput = {
 
 /** Lets go of reserved money. Possible while nothing is captured or being captured. */
 export type VoidPaymentInput = {
+  /** The global id of the payment. */
   readonly paymentId: Scalars['ID']['input'];
   /** If given, the payment must stand at this version, or nothing is done (VersionConflict). */
   readonly expectedVersion?: InputMaybe<Scalars['Int']['input']>;
@@ -185,6 +239,7 @@ export type VoidPaymentInput = {
 
 /** Gives captured money back, all of it or a part. */
 export type RefundPaymentInput = {
+  /** The global id of the payment. */
   readonly paymentId: Scalars['ID']['input'];
   /** Left out: all that remains. */
   readonly amount?: InputMaybe<MoneyInput>;
@@ -199,7 +254,9 @@ export type CapturePaymentPayload = {
   readonly __typename?: 'CapturePaymentPayload';
   /** The payment as it stands now, or null if there is none (see userErrors). */
   readonly payment?: Maybe<Payment>;
+  /** What went wrong with the money, as data; empty if nothing did. */
   readonly userErrors: ReadonlyArray<UserError>;
+  /** What the idempotency key did for this request. */
   readonly idempotency: IdempotencyReceipt;
 };
 
@@ -208,7 +265,9 @@ export type VoidPaymentPayload = {
   readonly __typename?: 'VoidPaymentPayload';
   /** The payment as it stands now, or null if there is none (see userErrors). */
   readonly payment?: Maybe<Payment>;
+  /** What went wrong with the money, as data; empty if nothing did. */
   readonly userErrors: ReadonlyArray<UserError>;
+  /** What the idempotency key did for this request. */
   readonly idempotency: IdempotencyReceipt;
 };
 
@@ -217,12 +276,15 @@ export type RefundPaymentPayload = {
   readonly __typename?: 'RefundPaymentPayload';
   /** The payment as it stands now, or null if there is none (see userErrors). */
   readonly payment?: Maybe<Payment>;
+  /** What went wrong with the money, as data; empty if nothing did. */
   readonly userErrors: ReadonlyArray<UserError>;
+  /** What the idempotency key did for this request. */
   readonly idempotency: IdempotencyReceipt;
 };
 
 /** Goes on with a payment that waited for the buyer (status REQUIRES_ACTION). */
 export type ConfirmPaymentInput = {
+  /** The global id of the payment. */
   readonly paymentId: Scalars['ID']['input'];
   /** If given, the payment must stand at this version, or nothing is done (VersionConflict). */
   readonly expectedVersion?: InputMaybe<Scalars['Int']['input']>;
@@ -233,7 +295,9 @@ export type ConfirmPaymentPayload = {
   readonly __typename?: 'ConfirmPaymentPayload';
   /** The payment as it stands now, or null if there is none (see userErrors). */
   readonly payment?: Maybe<Payment>;
+  /** What went wrong with the money, as data; empty if nothing did. */
   readonly userErrors: ReadonlyArray<UserError>;
+  /** What the idempotency key did for this request. */
   readonly idempotency: IdempotencyReceipt;
 };
 
@@ -251,10 +315,13 @@ export type IdempotencyOutcome =
 /** What the idempotency key did for this request. */
 export type IdempotencyReceipt = {
   readonly __typename?: 'IdempotencyReceipt';
+  /** The key as it was sent. */
   readonly key: Scalars['IdempotencyKey']['output'];
+  /** How this answer came about. */
   readonly outcome: IdempotencyOutcome;
   /** How often the work was begun or taken over by recovery. */
   readonly attempt: Scalars['Int']['output'];
+  /** When the key was first seen. */
   readonly firstSeenAt: Scalars['DateTime']['output'];
   /** Until when the answer is kept for quick replays; later ones come from the journal. */
   readonly answerExpiresAt?: Maybe<Scalars['DateTime']['output']>;
@@ -264,13 +331,17 @@ export type IdempotencyReceipt = {
 export type IdempotencyState =
   /** The PSP is being asked right now. */
   | 'SENDING'
+  /** The PSP has done it. */
   | 'SUCCEEDED'
+  /** The PSP has refused. No money moved. */
   | 'DECLINED'
   /** Nothing happened, provably. */
   | 'FAILED'
+  /** The PSP may or may not have done it; it is being found out. */
   | 'UNKNOWN'
   /** The PSP has promised an outcome for later. */
   | 'PENDING'
+  /** A person has to decide. */
   | 'IN_REVIEW';
 
 /** What the owner of a key should do next. */
@@ -281,22 +352,29 @@ export type IdempotencyAdvice =
   | 'RETRY_SAME_KEY'
   /** This intent has ended without a payment; a new attempt needs a new key. */
   | 'NEW_KEY'
+  /** A person has to decide first. */
   | 'CONTACT_SUPPORT';
 
 /** What is known of an idempotency key. */
 export type IdempotencyRecord = {
   readonly __typename?: 'IdempotencyRecord';
+  /** The key as it was sent. */
   readonly key: Scalars['IdempotencyKey']['output'];
   /** The mutation field the key belongs to. */
   readonly operation: Scalars['String']['output'];
+  /** Where the work stands. */
   readonly state: IdempotencyState;
   /** What to do next. */
   readonly next: IdempotencyAdvice;
   /** The version of the rule by which arguments are compared. */
   readonly fingerprintVersion: Scalars['Int']['output'];
+  /** How often the work was begun or taken over by recovery. */
   readonly attempt: Scalars['Int']['output'];
+  /** When the key was first seen. */
   readonly firstSeenAt: Scalars['DateTime']['output'];
+  /** When the outcome became known. */
   readonly settledAt?: Maybe<Scalars['DateTime']['output']>;
+  /** The payment, if one was made. */
   readonly payment?: Maybe<Payment>;
 };
 
@@ -325,9 +403,13 @@ export type OperationKind =
 /** One thing that was asked of the PSP, and what came of it. */
 export type PaymentOperation = {
   readonly __typename?: 'PaymentOperation';
+  /** What was asked of the PSP. */
   readonly kind: OperationKind;
+  /** Where it stands. */
   readonly state: IdempotencyState;
+  /** How much. */
   readonly amount: Money;
+  /** The caller's key. */
   readonly idempotencyKey: Scalars['IdempotencyKey']['output'];
   /** How often it was begun or taken over by recovery. */
   readonly attempt: Scalars['Int']['output'];
@@ -337,6 +419,7 @@ export type PaymentOperation = {
   readonly declineCode?: Maybe<Scalars['String']['output']>;
   /** When the PSP will be asked again about an unknown outcome. */
   readonly nextCheckAt?: Maybe<Scalars['DateTime']['output']>;
+  /** When it was written. */
   readonly createdAt: Scalars['DateTime']['output'];
   /** When the outcome became known. */
   readonly settledAt?: Maybe<Scalars['DateTime']['output']>;
@@ -345,44 +428,61 @@ export type PaymentOperation = {
 /** An operation and its place in a connection. */
 export type PaymentOperationEdge = {
   readonly __typename?: 'PaymentOperationEdge';
+  /** The place, for the argument `after`. */
   readonly cursor: Scalars['String']['output'];
+  /** What is at the place. */
   readonly node: PaymentOperation;
 };
 
 /** A page of a payment's operations. */
 export type PaymentOperationConnection = {
   readonly __typename?: 'PaymentOperationConnection';
+  /** What is on the page, each with its place. */
   readonly edges: ReadonlyArray<PaymentOperationEdge>;
+  /** What is on the page. */
   readonly nodes: ReadonlyArray<PaymentOperation>;
+  /** Whether there is more. */
   readonly pageInfo: PageInfo;
 };
 
 /** One row of the journal: written before the PSP is asked, kept for ever, and its postings. */
 export type JournalEntry = Node & {
   readonly __typename?: 'JournalEntry';
+  /** The global id. */
   readonly id: Scalars['ID']['output'];
+  /** What was asked of the PSP. */
   readonly operation: OperationKind;
+  /** Where it stands. */
   readonly state: IdempotencyState;
+  /** How much. */
   readonly amount: Money;
   /** None before the outcome is known, and none where no money moved. They sum to zero. */
   readonly postings: ReadonlyArray<Posting>;
+  /** The payment that it belongs to, if it is shown. */
   readonly payment?: Maybe<Payment>;
+  /** When it was written. */
   readonly createdAt: Scalars['DateTime']['output'];
+  /** When the outcome became known. */
   readonly settledAt?: Maybe<Scalars['DateTime']['output']>;
 };
 
 /** A journal entry and its place in a connection. */
 export type JournalEntryEdge = {
   readonly __typename?: 'JournalEntryEdge';
+  /** The place, for the argument `after`. */
   readonly cursor: Scalars['String']['output'];
+  /** What is at the place. */
   readonly node: JournalEntry;
 };
 
 /** A page of the journal. */
 export type JournalEntryConnection = {
   readonly __typename?: 'JournalEntryConnection';
+  /** What is on the page, each with its place. */
   readonly edges: ReadonlyArray<JournalEntryEdge>;
+  /** What is on the page. */
   readonly nodes: ReadonlyArray<JournalEntry>;
+  /** Whether there is more. */
   readonly pageInfo: PageInfo;
 };
 
@@ -399,22 +499,30 @@ export type LedgerAccountName =
 
 /** The side of an account that a posting is on. */
 export type PostingDirection =
+  /** The left side. */
   | 'DEBIT'
+  /** The right side. */
   | 'CREDIT';
 
 /** One leg of a balanced entry. It never changes. */
 export type Posting = {
   readonly __typename?: 'Posting';
+  /** Which account. */
   readonly account: LedgerAccountName;
+  /** On which side. */
   readonly direction: PostingDirection;
+  /** How much. */
   readonly amount: Money;
+  /** When it was written. */
   readonly createdAt: Scalars['DateTime']['output'];
 };
 
 /** An account and what is on it. */
 export type LedgerAccount = {
   readonly __typename?: 'LedgerAccount';
+  /** Which account. */
   readonly account: LedgerAccountName;
+  /** In which currency. */
   readonly currency: Scalars['CurrencyCode']['output'];
   /** Debits minus credits: over all accounts of a currency they sum to zero. */
   readonly balance: Scalars['SignedMinorUnits']['output'];
@@ -425,8 +533,11 @@ export type LedgerAccount = {
 /** All debits and all credits of a currency. */
 export type TrialBalance = {
   readonly __typename?: 'TrialBalance';
+  /** In which currency. */
   readonly currency: Scalars['CurrencyCode']['output'];
+  /** The sum of all debits. */
   readonly debits: Scalars['SignedMinorUnits']['output'];
+  /** The sum of all credits. */
   readonly credits: Scalars['SignedMinorUnits']['output'];
   /** Debits minus credits. Anything but 0 is a fault. */
   readonly difference: Scalars['SignedMinorUnits']['output'];
@@ -435,6 +546,7 @@ export type TrialBalance = {
 /** Whether the books are in order. */
 export type LedgerHealth = {
   readonly __typename?: 'LedgerHealth';
+  /** One for each currency that the merchant has postings in. */
   readonly trialBalance: ReadonlyArray<TrialBalance>;
   /** Entries that moved money and have no postings. Anything but 0 is a fault. */
   readonly entriesWithoutPostings: Scalars['Int']['output'];
@@ -446,12 +558,15 @@ export type LedgerHealth = {
 
 /** An amount of money as it is asked for. */
 export type MoneyInput = {
+  /** How many minor units. */
   readonly amountMinor: Scalars['MinorUnits']['input'];
+  /** In which currency. */
   readonly currency: Scalars['CurrencyCode']['input'];
 };
 
 /** What is to be paid, and how. */
 export type CreatePaymentInput = {
+  /** What is to be paid. */
   readonly amount: MoneyInput;
   /** The PSP's token of a payment method. Never a card number. */
   readonly paymentMethod: Scalars['String']['input'];
@@ -462,6 +577,7 @@ export type CreatePaymentInput = {
   readonly transactionId?: InputMaybe<Scalars['String']['input']>;
   /** Whether the money is taken at once, or only reserved until capturePayment. */
   readonly captureMode?: InputMaybe<CaptureMode>;
+  /** For the caller's own records; up to 1000 characters. */
   readonly description?: InputMaybe<Scalars['String']['input']>;
   /** At most 50 members; names up to 40 characters, values up to 500 characters of JSON. */
   readonly metadata?: InputMaybe<Scalars['JSONObject']['input']>;
@@ -477,7 +593,9 @@ export type CaptureMode =
 /** Money as it is answered. */
 export type Money = {
   readonly __typename?: 'Money';
+  /** How many minor units. */
   readonly amountMinor: Scalars['MinorUnits']['output'];
+  /** In which currency. */
   readonly currency: Scalars['CurrencyCode']['output'];
   /** For display. */
   readonly decimal: Scalars['Decimal']['output'];
@@ -491,10 +609,13 @@ export type PaymentStatus =
   | 'REQUIRES_ACTION'
   /** The money is reserved, not taken. */
   | 'AUTHORIZED'
+  /** Some of the reserved money is taken. */
   | 'PARTIALLY_CAPTURED'
   /** The money is taken. */
   | 'CAPTURED'
+  /** Some of the taken money is given back. */
   | 'PARTIALLY_REFUNDED'
+  /** All of the taken money is given back. */
   | 'REFUNDED'
   /** The reserved money was let go. */
   | 'VOIDED'
@@ -530,15 +651,21 @@ export type NextAction = {
 /** A payment of a merchant. */
 export type Payment = Node & {
   readonly __typename?: 'Payment';
+  /** The global id. */
   readonly id: Scalars['ID']['output'];
+  /** The caller's own reference. */
   readonly transactionId?: Maybe<Scalars['String']['output']>;
+  /** Where the payment stands. */
   readonly status: PaymentStatus;
   /** True if the outcome is known and will not change by itself. */
   readonly isTerminal: Scalars['Boolean']['output'];
   /** What was asked for. */
   readonly amount: Money;
+  /** What the PSP has reserved or taken. */
   readonly authorized: Money;
+  /** What has been taken. */
   readonly captured: Money;
+  /** What has been given back. */
   readonly refunded: Money;
   /** What may still be captured; what is being captured or may have been does not count. */
   readonly capturable: Money;
@@ -554,11 +681,15 @@ export type Payment = Node & {
   readonly authorizedUntil?: Maybe<Scalars['DateTime']['output']>;
   /** When the PSP will be asked again about an unknown outcome. */
   readonly nextCheckAt?: Maybe<Scalars['DateTime']['output']>;
+  /** The caller's own words. */
   readonly description?: Maybe<Scalars['String']['output']>;
+  /** The caller's own data. */
   readonly metadata?: Maybe<Scalars['JSONObject']['output']>;
   /** Grows by one with every change. */
   readonly version: Scalars['Int']['output'];
+  /** When the payment was asked for. */
   readonly createdAt: Scalars['DateTime']['output'];
+  /** When it last changed. */
   readonly updatedAt: Scalars['DateTime']['output'];
   /** What was asked of the PSP for this payment, oldest first. */
   readonly operations: PaymentOperationConnection;
@@ -584,6 +715,7 @@ export type PaymentJournalEntriesArgs = {
 export type PaymentFilter = {
   /** One of these statuses. */
   readonly status?: InputMaybe<ReadonlyArray<PaymentStatus>>;
+  /** In this currency. */
   readonly currency?: InputMaybe<Scalars['CurrencyCode']['input']>;
   /** At least so much. */
   readonly amountMin?: InputMaybe<Scalars['MinorUnits']['input']>;
@@ -593,6 +725,7 @@ export type PaymentFilter = {
   readonly createdAfter?: InputMaybe<Scalars['DateTime']['input']>;
   /** Before this moment. */
   readonly createdBefore?: InputMaybe<Scalars['DateTime']['input']>;
+  /** Under this reference of the caller's. */
   readonly transactionId?: InputMaybe<Scalars['String']['input']>;
   /** Whose metadata has all of these members. */
   readonly metadata?: InputMaybe<Scalars['JSONObject']['input']>;
@@ -608,24 +741,31 @@ export type PaymentSort =
 /** A payment and its place in a connection. */
 export type PaymentEdge = {
   readonly __typename?: 'PaymentEdge';
+  /** The place, for the argument `after`. */
   readonly cursor: Scalars['String']['output'];
+  /** What is at the place. */
   readonly node: Payment;
 };
 
 /** A page of payments. Cursors stay right while payments arrive. */
 export type PaymentConnection = {
   readonly __typename?: 'PaymentConnection';
+  /** What is on the page, each with its place. */
   readonly edges: ReadonlyArray<PaymentEdge>;
+  /** What is on the page. */
   readonly nodes: ReadonlyArray<Payment>;
+  /** Whether there is more. */
   readonly pageInfo: PageInfo;
 };
 
 /** How to find a payment. Exactly one field. */
 export type PaymentLookup =
+  /** The global id. */
   { readonly id: Scalars['ID']['input']; readonly transactionId?: never; readonly idempotencyKey?: never; readonly pspReference?: never; }
   |  /** The live payment under the reference, or else the newest one. */
   { readonly id?: never; readonly transactionId: Scalars['String']['input']; readonly idempotencyKey?: never; readonly pspReference?: never; }
-  |  { readonly id?: never; readonly transactionId?: never; readonly idempotencyKey: Scalars['IdempotencyKey']['input']; readonly pspReference?: never; }
+  |  /** The key of any of its operations. */
+  { readonly id?: never; readonly transactionId?: never; readonly idempotencyKey: Scalars['IdempotencyKey']['input']; readonly pspReference?: never; }
   |  /** The PSP's own id of the charge. */
   { readonly id?: never; readonly transactionId?: never; readonly idempotencyKey?: never; readonly pspReference: Scalars['String']['input']; };
 
@@ -634,21 +774,28 @@ export type CreatePaymentPayload = {
   readonly __typename?: 'CreatePaymentPayload';
   /** The payment as it stands now, or null if none was made (see userErrors). */
   readonly payment?: Maybe<Payment>;
+  /** What went wrong with the money, as data; empty if nothing did. */
   readonly userErrors: ReadonlyArray<UserError>;
+  /** What the idempotency key did for this request. */
   readonly idempotency: IdempotencyReceipt;
 };
 
 /** An object with an id that is unique over all types. */
 export type Node = {
+  /** The global id. */
   readonly id: Scalars['ID']['output'];
 };
 
 /** Where a page of a connection begins and ends (Relay cursor connections). */
 export type PageInfo = {
   readonly __typename?: 'PageInfo';
+  /** Whether there is more after this page. */
   readonly hasNextPage: Scalars['Boolean']['output'];
+  /** Whether this page is not the first. */
   readonly hasPreviousPage: Scalars['Boolean']['output'];
+  /** The place of the first on the page. */
   readonly startCursor?: Maybe<Scalars['String']['output']>;
+  /** The place of the last on the page. */
   readonly endCursor?: Maybe<Scalars['String']['output']>;
 };
 

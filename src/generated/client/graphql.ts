@@ -7,16 +7,27 @@ export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' |
 import type { TypedDocumentNode as DocumentNode } from '@graphql-typed-document-node/core';
 /** What went wrong with the money. More codes may come: keep a default branch. */
 export type PaymentErrorCode =
+  /** PaymentDeclined */
   | 'PAYMENT_DECLINED'
+  /** PaymentFailed */
   | 'PAYMENT_FAILED'
+  /** OutcomeUnknown */
   | 'OUTCOME_UNKNOWN'
+  /** PaymentInReview */
   | 'IN_REVIEW'
+  /** TransactionIdConflict */
   | 'TRANSACTION_ID_CONFLICT'
+  /** PspUnavailable */
   | 'PSP_UNAVAILABLE'
+  /** PaymentNotFound */
   | 'PAYMENT_NOT_FOUND'
+  /** InvalidState */
   | 'INVALID_STATE'
+  /** AmountLimitExceeded */
   | 'AMOUNT_LIMIT_EXCEEDED'
+  /** CurrencyMismatch */
   | 'CURRENCY_MISMATCH'
+  /** VersionConflict */
   | 'VERSION_CONFLICT';
 
 /** How an answer came about. */
@@ -34,13 +45,17 @@ export type IdempotencyOutcome =
 export type IdempotencyState =
   /** The PSP is being asked right now. */
   | 'SENDING'
+  /** The PSP has done it. */
   | 'SUCCEEDED'
+  /** The PSP has refused. No money moved. */
   | 'DECLINED'
   /** Nothing happened, provably. */
   | 'FAILED'
+  /** The PSP may or may not have done it; it is being found out. */
   | 'UNKNOWN'
   /** The PSP has promised an outcome for later. */
   | 'PENDING'
+  /** A person has to decide. */
   | 'IN_REVIEW';
 
 /** What the owner of a key should do next. */
@@ -51,16 +66,20 @@ export type IdempotencyAdvice =
   | 'RETRY_SAME_KEY'
   /** This intent has ended without a payment; a new attempt needs a new key. */
   | 'NEW_KEY'
+  /** A person has to decide first. */
   | 'CONTACT_SUPPORT';
 
 /** An amount of money as it is asked for. */
 export type MoneyInput = {
+  /** How many minor units. */
   amountMinor: number | string;
+  /** In which currency. */
   currency: string;
 };
 
 /** What is to be paid, and how. */
 export type CreatePaymentInput = {
+  /** What is to be paid. */
   amount: MoneyInput;
   /** The PSP's token of a payment method. Never a card number. */
   paymentMethod: string;
@@ -71,6 +90,7 @@ export type CreatePaymentInput = {
   transactionId?: string | null | undefined;
   /** Whether the money is taken at once, or only reserved until capturePayment. */
   captureMode?: CaptureMode | null | undefined;
+  /** For the caller's own records; up to 1000 characters. */
   description?: string | null | undefined;
   /** At most 50 members; names up to 40 characters, values up to 500 characters of JSON. */
   metadata?: Readonly<Record<string, unknown>> | null | undefined;
@@ -91,10 +111,13 @@ export type PaymentStatus =
   | 'REQUIRES_ACTION'
   /** The money is reserved, not taken. */
   | 'AUTHORIZED'
+  /** Some of the reserved money is taken. */
   | 'PARTIALLY_CAPTURED'
   /** The money is taken. */
   | 'CAPTURED'
+  /** Some of the taken money is given back. */
   | 'PARTIALLY_REFUNDED'
+  /** All of the taken money is given back. */
   | 'REFUNDED'
   /** The reserved money was let go. */
   | 'VOIDED'
