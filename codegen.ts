@@ -45,6 +45,7 @@ const config = {
           VoidPaymentPayload: '../graphql/answered.ts#Answered',
           RefundPaymentPayload: '../graphql/answered.ts#Answered',
           ConfirmPaymentPayload: '../graphql/answered.ts#Answered',
+          CancelByIdempotencyKeyPayload: '../graphql/answered.ts#Answered',
           IdempotencyRecord: '../payments/index.ts#Recorded',
           Money: '../payments/index.ts#Money as Amount',
           PaymentConnection: '../graphql/page.ts#PaymentPage',

@@ -30,11 +30,11 @@ CREATE TABLE "journal_entries" (
 	CONSTRAINT "journal_entries_merchant_id_id_pk" PRIMARY KEY("merchant_id","id"),
 	CONSTRAINT "journal_entries_intent" UNIQUE("merchant_id","idempotency_key"),
 	CONSTRAINT "journal_entries_psp_key" UNIQUE("merchant_id","psp_idempotency_key"),
-	CONSTRAINT "journal_entries_operation" CHECK ("journal_entries"."operation" in ('CHARGE', 'AUTHORIZE', 'CAPTURE', 'VOID', 'REFUND', 'CONFIRM')),
+	CONSTRAINT "journal_entries_operation" CHECK ("journal_entries"."operation" in ('CHARGE', 'AUTHORIZE', 'CAPTURE', 'VOID', 'REFUND', 'CONFIRM', 'CANCEL')),
 	CONSTRAINT "journal_entries_state" CHECK ("journal_entries"."state" in ('SENDING', 'SUCCEEDED', 'DECLINED', 'FAILED', 'UNKNOWN', 'PENDING', 'IN_REVIEW')),
 	CONSTRAINT "journal_entries_source" CHECK ("journal_entries"."outcome_source" in ('SYNC', 'INQUIRY', 'WEBHOOK', 'OPERATOR', 'NOT_SENT')),
 	CONSTRAINT "journal_entries_key" CHECK ("journal_entries"."idempotency_key" ~ '^[!-~]+$'),
-	CONSTRAINT "journal_entries_amount" CHECK ("journal_entries"."amount_minor" > 0 and "journal_entries"."exponent" between 0 and 4 and "journal_entries"."amount" * (array[1, 10, 100, 1000, 10000])["journal_entries"."exponent" + 1] = "journal_entries"."amount_minor"),
+	CONSTRAINT "journal_entries_amount" CHECK (("journal_entries"."amount_minor" > 0 or "journal_entries"."operation" = 'CANCEL' and "journal_entries"."amount_minor" = 0) and "journal_entries"."exponent" between 0 and 4 and "journal_entries"."amount" * (array[1, 10, 100, 1000, 10000])["journal_entries"."exponent" + 1] = "journal_entries"."amount_minor"),
 	CONSTRAINT "journal_entries_settled" CHECK (("journal_entries"."state" in ('SUCCEEDED', 'DECLINED', 'FAILED')) = ("journal_entries"."settled_at" is not null)),
 	CONSTRAINT "journal_entries_open" CHECK (not ("journal_entries"."state" in ('SENDING', 'UNKNOWN', 'PENDING')) or "journal_entries"."next_check_at" is not null)
 );
@@ -76,7 +76,7 @@ CREATE TABLE "payments" (
 	"updated_at" timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
 	CONSTRAINT "payments_merchant_id_id_pk" PRIMARY KEY("merchant_id","id"),
 	CONSTRAINT "payments_status" CHECK ("payments"."status" in ('PROCESSING', 'REQUIRES_ACTION', 'AUTHORIZED', 'PARTIALLY_CAPTURED', 'CAPTURED', 'PARTIALLY_REFUNDED', 'REFUNDED', 'VOIDED', 'DECLINED', 'FAILED', 'EXPIRED', 'UNKNOWN', 'IN_REVIEW', 'NOT_SENT')),
-	CONSTRAINT "payments_amount" CHECK ("payments"."amount_minor" between 1 and 99999999999999),
+	CONSTRAINT "payments_amount" CHECK ("payments"."amount_minor" between 1 and 99999999999999 or "payments"."amount_minor" = 0 and "payments"."status" = 'NOT_SENT'),
 	CONSTRAINT "payments_authorized" CHECK ("payments"."authorized_minor" >= 0 and "payments"."authorized_minor" <= "payments"."amount_minor"),
 	CONSTRAINT "payments_captured" CHECK ("payments"."captured_minor" >= 0 and "payments"."capture_reserved_minor" >= 0 and "payments"."captured_minor" + "payments"."capture_reserved_minor" <= "payments"."authorized_minor"),
 	CONSTRAINT "payments_refunded" CHECK ("payments"."refunded_minor" >= 0 and "payments"."refund_reserved_minor" >= 0 and "payments"."refunded_minor" + "payments"."refund_reserved_minor" <= "payments"."captured_minor"),

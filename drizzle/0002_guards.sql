@@ -36,7 +36,8 @@ BEGIN
      OR OLD.state = 'IN_REVIEW' AND NEW.outcome_source = 'OPERATOR'
         AND NEW.state IN ('SUCCEEDED', 'DECLINED', 'FAILED')
      OR OLD.state = 'FAILED' AND OLD.outcome_source = 'NOT_SENT'
-        AND NEW.state = 'SENDING' AND NEW.attempt > OLD.attempt
+        AND (NEW.state = 'SENDING' AND NEW.attempt > OLD.attempt
+          OR NEW.state = 'FAILED' AND NEW.outcome_source = 'OPERATOR')
   THEN
     RETURN NEW;
   END IF;

@@ -61,7 +61,9 @@ export type PaymentErrorCode =
   /** CurrencyMismatch */
   | 'CURRENCY_MISMATCH'
   /** VersionConflict */
-  | 'VERSION_CONFLICT';
+  | 'VERSION_CONFLICT'
+  /** IntentCancelled */
+  | 'INTENT_CANCELLED';
 
 /** Something the caller can act on. New kinds may come; these fields are always there. */
 export type UserError = {
@@ -217,6 +219,17 @@ export type VersionConflict = UserError & {
   readonly currentVersion: Scalars['Int']['output'];
 };
 
+/** The key was cancelled before anything was sent under it. No money moved, and none will. */
+export type IntentCancelled = UserError & {
+  readonly __typename?: 'IntentCancelled';
+  /** Which kind of error; the type says the same. */
+  readonly code: PaymentErrorCode;
+  /** For people. Programs read the type and the code. */
+  readonly message: Scalars['String']['output'];
+  /** The argument concerned, if it is one. */
+  readonly path?: Maybe<ReadonlyArray<Scalars['String']['output']>>;
+};
+
 /** Takes money that createPayment has reserved with captureMode MANUAL, all of it or a part. */
 export type CapturePaymentInput = {
   /** The global id of the payment. */
@@ -296,6 +309,17 @@ export type ConfirmPaymentPayload = {
   /** The payment as it stands now, or null if there is none (see userErrors). */
   readonly payment?: Maybe<Payment>;
   /** What went wrong with the money, as data; empty if nothing did. */
+  readonly userErrors: ReadonlyArray<UserError>;
+  /** What the idempotency key did for this request. */
+  readonly idempotency: IdempotencyReceipt;
+};
+
+/** The answer to cancelByIdempotencyKey. */
+export type CancelByIdempotencyKeyPayload = {
+  readonly __typename?: 'CancelByIdempotencyKeyPayload';
+  /** The payment under the cancelled key as it stands now, or null if none was ever made. */
+  readonly payment?: Maybe<Payment>;
+  /** What went wrong with the money, as data; empty if nothing is left to be paid. */
   readonly userErrors: ReadonlyArray<UserError>;
   /** What the idempotency key did for this request. */
   readonly idempotency: IdempotencyReceipt;
@@ -884,6 +908,12 @@ export type Mutation = {
    * payment then is what createPayment would have made of it.
    */
   readonly confirmPayment: ConfirmPaymentPayload;
+  /**
+   * Brings a key of createPayment to nothing, for a caller that does not know what became of it. Never
+   * used: a late request with it is refused (IntentCancelled). Authorised: voided. Captured: refunded.
+   * Not known yet: OutcomeUnknown, and nothing is undone; send the same request again later.
+   */
+  readonly cancelByIdempotencyKey: CancelByIdempotencyKeyPayload;
 };
 
 
@@ -914,6 +944,12 @@ export type MutationRefundPaymentArgs = {
 export type MutationConfirmPaymentArgs = {
   idempotencyKey: Scalars['IdempotencyKey']['input'];
   input: ConfirmPaymentInput;
+};
+
+
+export type MutationCancelByIdempotencyKeyArgs = {
+  key: Scalars['IdempotencyKey']['input'];
+  idempotencyKey: Scalars['IdempotencyKey']['input'];
 };
 
 export type WithIndex<TObject> = TObject & Record<string, any>;
@@ -1001,6 +1037,7 @@ export type ResolversInterfaceTypes<_RefType extends Record<string, unknown>> = 
     | ( Omit<AmountLimitExceeded, 'maximum'> & { maximum: _RefType['Money'] } )
     | ( CurrencyMismatch )
     | ( VersionConflict )
+    | ( IntentCancelled )
   ;
   Node:
     | ( EntryRow )
@@ -1026,6 +1063,7 @@ export type ResolversTypes = ResolversObject<{
   AmountLimitExceeded: ResolverTypeWrapper<Omit<AmountLimitExceeded, 'maximum'> & { maximum: ResolversTypes['Money'] }>;
   CurrencyMismatch: ResolverTypeWrapper<CurrencyMismatch>;
   VersionConflict: ResolverTypeWrapper<VersionConflict>;
+  IntentCancelled: ResolverTypeWrapper<IntentCancelled>;
   CapturePaymentInput: CapturePaymentInput;
   ID: ResolverTypeWrapper<Scalars['ID']['output']>;
   VoidPaymentInput: VoidPaymentInput;
@@ -1035,6 +1073,7 @@ export type ResolversTypes = ResolversObject<{
   RefundPaymentPayload: ResolverTypeWrapper<Answered>;
   ConfirmPaymentInput: ConfirmPaymentInput;
   ConfirmPaymentPayload: ResolverTypeWrapper<Answered>;
+  CancelByIdempotencyKeyPayload: ResolverTypeWrapper<Answered>;
   IdempotencyOutcome: IdempotencyOutcome;
   IdempotencyReceipt: ResolverTypeWrapper<IdempotencyReceipt>;
   IdempotencyState: IdempotencyState;
@@ -1098,6 +1137,7 @@ export type ResolversParentTypes = ResolversObject<{
   AmountLimitExceeded: Omit<AmountLimitExceeded, 'maximum'> & { maximum: ResolversParentTypes['Money'] };
   CurrencyMismatch: CurrencyMismatch;
   VersionConflict: VersionConflict;
+  IntentCancelled: IntentCancelled;
   CapturePaymentInput: CapturePaymentInput;
   ID: Scalars['ID']['output'];
   VoidPaymentInput: VoidPaymentInput;
@@ -1107,6 +1147,7 @@ export type ResolversParentTypes = ResolversObject<{
   RefundPaymentPayload: Answered;
   ConfirmPaymentInput: ConfirmPaymentInput;
   ConfirmPaymentPayload: Answered;
+  CancelByIdempotencyKeyPayload: Answered;
   IdempotencyReceipt: IdempotencyReceipt;
   IdempotencyRecord: Recorded;
   PaymentOperation: EntryRow;
@@ -1151,7 +1192,7 @@ export type IdempotentDirectiveArgs = {
 export type IdempotentDirectiveResolver<Result, Parent, ContextType = Context, Args = IdempotentDirectiveArgs> = DirectiveResolverFn<Result, Parent, ContextType, Args>;
 
 export type UserErrorResolvers<ContextType = Context, ParentType extends ResolversParentTypes['UserError'] = ResolversParentTypes['UserError']> = ResolversObject<{
-  __resolveType: TypeResolveFn<'PaymentDeclined' | 'PaymentFailed' | 'OutcomeUnknown' | 'PaymentInReview' | 'TransactionIdConflict' | 'PspUnavailable' | 'PaymentNotFound' | 'InvalidState' | 'AmountLimitExceeded' | 'CurrencyMismatch' | 'VersionConflict', ParentType, ContextType>;
+  __resolveType: TypeResolveFn<'PaymentDeclined' | 'PaymentFailed' | 'OutcomeUnknown' | 'PaymentInReview' | 'TransactionIdConflict' | 'PspUnavailable' | 'PaymentNotFound' | 'InvalidState' | 'AmountLimitExceeded' | 'CurrencyMismatch' | 'VersionConflict' | 'IntentCancelled', ParentType, ContextType>;
 }>;
 
 export type PaymentDeclinedResolvers<ContextType = Context, ParentType extends ResolversParentTypes['PaymentDeclined'] = ResolversParentTypes['PaymentDeclined']> = ResolversObject<{
@@ -1241,6 +1282,13 @@ export type VersionConflictResolvers<ContextType = Context, ParentType extends R
   __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
 }>;
 
+export type IntentCancelledResolvers<ContextType = Context, ParentType extends ResolversParentTypes['IntentCancelled'] = ResolversParentTypes['IntentCancelled']> = ResolversObject<{
+  code?: Resolver<ResolversTypes['PaymentErrorCode'], ParentType, ContextType>;
+  message?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  path?: Resolver<Maybe<ReadonlyArray<ResolversTypes['String']>>, ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+}>;
+
 export type CapturePaymentPayloadResolvers<ContextType = Context, ParentType extends ResolversParentTypes['CapturePaymentPayload'] = ResolversParentTypes['CapturePaymentPayload']> = ResolversObject<{
   payment?: Resolver<Maybe<ResolversTypes['Payment']>, ParentType, ContextType>;
   userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
@@ -1260,6 +1308,12 @@ export type RefundPaymentPayloadResolvers<ContextType = Context, ParentType exte
 }>;
 
 export type ConfirmPaymentPayloadResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ConfirmPaymentPayload'] = ResolversParentTypes['ConfirmPaymentPayload']> = ResolversObject<{
+  payment?: Resolver<Maybe<ResolversTypes['Payment']>, ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+  idempotency?: Resolver<ResolversTypes['IdempotencyReceipt'], ParentType, ContextType>;
+}>;
+
+export type CancelByIdempotencyKeyPayloadResolvers<ContextType = Context, ParentType extends ResolversParentTypes['CancelByIdempotencyKeyPayload'] = ResolversParentTypes['CancelByIdempotencyKeyPayload']> = ResolversObject<{
   payment?: Resolver<Maybe<ResolversTypes['Payment']>, ParentType, ContextType>;
   userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
   idempotency?: Resolver<ResolversTypes['IdempotencyReceipt'], ParentType, ContextType>;
@@ -1469,6 +1523,7 @@ export type MutationResolvers<ContextType = Context, ParentType extends Resolver
   voidPayment?: Resolver<ResolversTypes['VoidPaymentPayload'], ParentType, ContextType, RequireFields<MutationVoidPaymentArgs, 'idempotencyKey' | 'input'>>;
   refundPayment?: Resolver<ResolversTypes['RefundPaymentPayload'], ParentType, ContextType, RequireFields<MutationRefundPaymentArgs, 'idempotencyKey' | 'input'>>;
   confirmPayment?: Resolver<ResolversTypes['ConfirmPaymentPayload'], ParentType, ContextType, RequireFields<MutationConfirmPaymentArgs, 'idempotencyKey' | 'input'>>;
+  cancelByIdempotencyKey?: Resolver<ResolversTypes['CancelByIdempotencyKeyPayload'], ParentType, ContextType, RequireFields<MutationCancelByIdempotencyKeyArgs, 'key' | 'idempotencyKey'>>;
 }>;
 
 export type Resolvers<ContextType = Context> = ResolversObject<{
@@ -1484,10 +1539,12 @@ export type Resolvers<ContextType = Context> = ResolversObject<{
   AmountLimitExceeded?: AmountLimitExceededResolvers<ContextType>;
   CurrencyMismatch?: CurrencyMismatchResolvers<ContextType>;
   VersionConflict?: VersionConflictResolvers<ContextType>;
+  IntentCancelled?: IntentCancelledResolvers<ContextType>;
   CapturePaymentPayload?: CapturePaymentPayloadResolvers<ContextType>;
   VoidPaymentPayload?: VoidPaymentPayloadResolvers<ContextType>;
   RefundPaymentPayload?: RefundPaymentPayloadResolvers<ContextType>;
   ConfirmPaymentPayload?: ConfirmPaymentPayloadResolvers<ContextType>;
+  CancelByIdempotencyKeyPayload?: CancelByIdempotencyKeyPayloadResolvers<ContextType>;
   IdempotencyReceipt?: IdempotencyReceiptResolvers<ContextType>;
   IdempotencyRecord?: IdempotencyRecordResolvers<ContextType>;
   PaymentOperation?: PaymentOperationResolvers<ContextType>;

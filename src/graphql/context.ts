@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader';
 import type {
+  CancelDeps,
   EntriesOfPayment,
-  FollowUpDeps,
   JournalEntry,
   LedgerReader,
   Payment,
@@ -17,7 +17,7 @@ export interface Caller {
 }
 
 /** What every resolver may use; the same for all requests. */
-export interface Services extends FollowUpDeps {
+export interface Services extends CancelDeps {
   readonly reader: PaymentReader;
   readonly ledger: LedgerReader;
   /** How long answers are kept for quick replays, in ms. */

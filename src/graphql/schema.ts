@@ -7,6 +7,7 @@ import type { Answered } from './answered.ts';
 import { type Context, merchantOf } from './context.ts';
 import { type IdempotentCall, type Receipt, withIdempotency } from './idempotent.ts';
 import { fileInPackage } from './package-files.ts';
+import { checkCancel } from './resolvers/cancel.ts';
 import { checkCreatePayment } from './resolvers/create-payment.ts';
 import { look } from './resolvers/ended.ts';
 import { explain } from './resolvers/explain.ts';
@@ -24,6 +25,7 @@ const CHECKS: Readonly<Record<string, (call: IdempotentCall<Context>) => void>> 
   voidPayment: checkFollowUp,
   refundPayment: checkFollowUp,
   confirmPayment: checkFollowUp,
+  cancelByIdempotencyKey: checkCancel,
 };
 
 /** Semel's own schema: the files in `schema/`, the resolvers, and the directive enforced. */

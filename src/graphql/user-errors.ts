@@ -64,6 +64,14 @@ function userErrorOf(decision: Decision) {
         path: null,
         retryAfterMs: decision.retryAfterMs,
       } as const;
+    case 'cancelled':
+      return {
+        __typename: 'IntentCancelled',
+        code: 'INTENT_CANCELLED',
+        message:
+          'This idempotency key was cancelled. No money moved. A new intent needs a new key.',
+        path: null,
+      } as const;
     case 'payment-not-found':
     case 'currency-mismatch':
     case 'version-conflict':

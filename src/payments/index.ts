@@ -1,6 +1,13 @@
 export * from './allowed.ts';
 export { answerOf, type Decision, type Ended, isFinal, type PaymentAnswer } from './answer.ts';
 export {
+  type CancelDeps,
+  type CancelIntent,
+  type CancelJournal,
+  type CancelOpened,
+  cancelIntent,
+} from './cancel-intent.ts';
+export {
   type Conclusion,
   concludeFound,
   concludeSend,

@@ -19,12 +19,21 @@ export const PAYMENT_STATUSES = [
 ] as const;
 export type PaymentStatus = (typeof PAYMENT_STATUSES)[number];
 
-export const OPERATIONS = ['CHARGE', 'AUTHORIZE', 'CAPTURE', 'VOID', 'REFUND', 'CONFIRM'] as const;
+export const OPERATIONS = [
+  'CHARGE',
+  'AUTHORIZE',
+  'CAPTURE',
+  'VOID',
+  'REFUND',
+  'CONFIRM',
+  'CANCEL',
+] as const;
 export type Operation = (typeof OPERATIONS)[number];
 
 /** What a payment begins with. Everything else follows a payment that exists. */
 export type FirstOperation = 'CHARGE' | 'AUTHORIZE';
-export type FollowUpOperation = Exclude<Operation, FirstOperation>;
+/** CANCEL is sent to nobody: it stands in the place of a key, or for the request that put it there. */
+export type FollowUpOperation = Exclude<Operation, FirstOperation | 'CANCEL'>;
 
 export function isFirst(operation: Operation): operation is FirstOperation {
   return operation === 'CHARGE' || operation === 'AUTHORIZE';

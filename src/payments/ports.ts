@@ -189,6 +189,8 @@ export function sendTo(psp: Psp, recorded: Recorded): Promise<Outcome> {
       return psp.refund(orderOf(recorded));
     case 'CONFIRM':
       return psp.confirm(orderOf(recorded));
+    case 'CANCEL':
+      return Promise.resolve({ kind: 'rejected', code: 'nothing to send' });
   }
 }
 

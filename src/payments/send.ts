@@ -1,4 +1,4 @@
-import { answerOf, type Ended, isFinal } from './answer.ts';
+import { answerOf, type Ended, isFinal, wasCancelled } from './answer.ts';
 import { type Conclusion, concludeSend } from './conclude.ts';
 import type { Outcome } from './outcome.ts';
 import { isFirst } from './payment.ts';
@@ -90,6 +90,8 @@ export function mayRunAgain({ entry }: Recorded, command: Asked): boolean {
 /** What a request gets whose key the journal knows. */
 export function alreadyThere(recorded: Recorded, command: Asked): Ended {
   const { entry } = recorded;
+  // Whatever was asked first under a cancelled key, and however late: it comes to nothing.
+  if (wasCancelled(entry)) return { ...ended(recorded, false), payment: null };
   if (!entry.fingerprint.equals(command.fingerprint.digest)) {
     return { ...recorded, kind: 'mismatch' };
   }

@@ -97,6 +97,8 @@ export function newHold(draft: Draft, row: Row): Hold {
  * one before its first try, which has changed the payment itself.
  */
 export function againOf(entry: JournalEntry) {
-  if (isFirst(entry.operation)) throw new TypeError('A charge is no follow-up.');
+  if (isFirst(entry.operation) || entry.operation === 'CANCEL') {
+    throw new TypeError('This entry is no follow-up.');
+  }
   return { ...entry, operation: entry.operation, expectedVersion: null };
 }

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import postgres from 'postgres';
 import {
   type Doubt,
   type FollowUp,
@@ -20,6 +19,7 @@ import { newEntry, type Reopening, reopenRow } from './open-rows.ts';
 import { SETTLE, TAKE_OVER_FIRST } from './outcome-statements.ts';
 import { toPayment, toRecorded } from './rows.ts';
 import { settleRow, toDoubt } from './settle-rows.ts';
+import { StatementRefused } from './statement-refused.ts';
 import { READ_BY_KEY } from './statements.ts';
 import { NEVER_SENT } from './take-back.ts';
 
@@ -180,7 +180,7 @@ function asOpened(recorded: Found, ownerToken: string): FollowUpOpened {
 
 /** Another statement wrote an entry under this key at the same time. */
 function isTaken(error: unknown): boolean {
-  return error instanceof postgres.PostgresError && error.constraint_name === INTENT;
+  return error instanceof StatementRefused && error.constraint === INTENT;
 }
 
 /** False if it is sure that T1 was not written: then there is nothing to take back. */

@@ -1,3 +1,4 @@
+export { PostgresCancels } from './cancels.ts';
 export { unsafeSettings, whyNotReady } from './checks.ts';
 export { Database } from './connect.ts';
 export { PostgresExpiries } from './expiries.ts';

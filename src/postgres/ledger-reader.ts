@@ -15,11 +15,11 @@ import { ENTRY_COLUMNS, toEntry } from './rows.ts';
 const BY_IDS = `
 select ${ENTRY_COLUMNS}
 from json_to_recordset($2::text::json) as r(id uuid)
-join journal_entries e on e.merchant_id = $1::uuid and e.id = r.id`;
+join journal_entries e on e.merchant_id = $1::uuid and e.id = r.id and e.operation <> 'CANCEL'`;
 
 const PAGE = `
 select ${ENTRY_COLUMNS} from journal_entries e
-where e.merchant_id = $1::uuid and ($2::uuid is null or e.id < $2::uuid)
+where e.merchant_id = $1::uuid and e.operation <> 'CANCEL' and ($2::uuid is null or e.id < $2::uuid)
 order by e.id desc limit $3::integer`;
 
 /** One page for each payment that is asked for, in one statement. */
@@ -59,12 +59,13 @@ select
       where p.merchant_id = e.merchant_id and p.entry_id = e.id limit 1) is null)::int
     as without_postings,
   count(*) filter (where e.settled_at is not null and e.outcome_source is distinct from 'NOT_SENT'
+    and e.reason is distinct from 'cancelled'
     and (select true from outbox_events o
       where o.merchant_id = e.merchant_id and o.payment_id = e.payment_id and o.entry_id = e.id
         and o.type = lower(e.operation || '.' || e.state) limit 1) is null)::int
     as without_event,
   min(e.created_at) filter (where e.state in ('UNKNOWN', 'PENDING', 'IN_REVIEW')) as oldest_in_doubt
-from journal_entries e where e.merchant_id = $1::uuid`;
+from journal_entries e where e.merchant_id = $1::uuid and e.operation <> 'CANCEL'`;
 
 /**
  * Reads of the journal. Sums go over all of a merchant's postings and may take their time, so that

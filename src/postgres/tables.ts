@@ -76,7 +76,10 @@ export const payments = pgTable(
       .on(t.authorizedUntil)
       .where(sql`${t.status} = 'AUTHORIZED' and ${t.authorizedUntil} is not null`),
     check('payments_status', sql`${t.status} ${oneOf(PAYMENT_STATUSES)}`),
-    check('payments_amount', sql`${t.amountMinor} between 1 and ${sql.raw(`${MAX_AMOUNT_MINOR}`)}`),
+    check(
+      'payments_amount',
+      sql`${t.amountMinor} between 1 and ${sql.raw(`${MAX_AMOUNT_MINOR}`)} or ${t.amountMinor} = 0 and ${t.status} = 'NOT_SENT'`,
+    ),
     check(
       'payments_authorized',
       sql`${t.authorizedMinor} >= 0 and ${t.authorizedMinor} <= ${t.amountMinor}`,
@@ -156,7 +159,7 @@ export const journalEntries = pgTable(
     check('journal_entries_key', sql`${t.idempotencyKey} ~ '^[!-~]+$'`),
     check(
       'journal_entries_amount',
-      sql`${t.amountMinor} > 0 and ${t.exponent} between 0 and 4 and ${t.amount} * (array[1, 10, 100, 1000, 10000])[${t.exponent} + 1] = ${t.amountMinor}`,
+      sql`(${t.amountMinor} > 0 or ${t.operation} = 'CANCEL' and ${t.amountMinor} = 0) and ${t.exponent} between 0 and 4 and ${t.amount} * (array[1, 10, 100, 1000, 10000])[${t.exponent} + 1] = ${t.amountMinor}`,
     ),
     check(
       'journal_entries_settled',

@@ -7,6 +7,7 @@ import {
   Database,
   Keys,
   migrate,
+  PostgresCancels,
   PostgresFollowUps,
   PostgresJournal,
   PostgresLedgerReader,
@@ -24,30 +25,38 @@ export class CountingDatabase extends Database {
   }
 }
 
-/** A PSP that does what it is asked. */
-const willing: Psp = (() => {
+/** A PSP that does what it is asked, unless the payment method's token says otherwise. */
+function willingPsp(): Psp & { readonly asked: () => number } {
   let made = 0;
   const done = async (money: { amountMinor: number; currency: string }): Promise<Outcome> => {
     made += 1;
     const { amountMinor, currency } = money;
     return { kind: 'succeeded', pspReference: `psp-${made}`, amountMinor, currency };
   };
+  const instead: Readonly<Record<string, Outcome>> = {
+    pm_unknown: { kind: 'unknown', reason: 'as asked' },
+    pm_not_sent: { kind: 'notSent', reason: 'as asked', retryAfterMs: 1 },
+    pm_declined: { kind: 'declined', pspReference: null, declineCode: 'as_asked', soft: false },
+  };
   return {
     name: 'willing',
+    asked: () => made,
     keyWindowMs: 86_400_000,
     settlingMs: 0,
-    charge: done,
+    charge: async (charge) => instead[charge.paymentMethod] ?? done(charge),
     capture: done,
     void: done,
     refund: done,
     confirm: done,
     find: async () => ({ kind: 'none' }),
   };
-})();
+}
 
 export interface InProcess {
   readonly database: CountingDatabase;
   readonly url: string;
+  /** How often the PSP has done something. */
+  executions(): number;
   merchant(name: string): Promise<string>;
   ask<T>(merchantId: string, source: string, variables?: object): Promise<ExecutionResult<T>>;
   close(): Promise<void>;
@@ -66,10 +75,12 @@ export async function startInProcess(): Promise<InProcess> {
     openBudgetMs: 5_000,
     settleBudgetMs: 5_000,
   };
+  const psp = willingPsp();
   const services: Services = {
-    psp: willing,
+    psp,
     journal: new PostgresJournal(database, options),
     followUps: new PostgresFollowUps(database, options),
+    cancels: new PostgresCancels(database, 5_000),
     reader: new PostgresPaymentReader(database, 5_000),
     ledger: new PostgresLedgerReader(database, 5_000, { database, budgetMs: 5_000 }),
     now: () => performance.now(),
@@ -86,6 +97,7 @@ export async function startInProcess(): Promise<InProcess> {
   return {
     database,
     url: empty.url,
+    executions: psp.asked,
     merchant: async (name) => {
       const made = await keys.create({
         merchant: name,

@@ -28,7 +28,9 @@ export type PaymentErrorCode =
   /** CurrencyMismatch */
   | 'CURRENCY_MISMATCH'
   /** VersionConflict */
-  | 'VERSION_CONFLICT';
+  | 'VERSION_CONFLICT'
+  /** IntentCancelled */
+  | 'INTENT_CANCELLED';
 
 /** How an answer came about. */
 export type IdempotencyOutcome =
@@ -156,6 +158,8 @@ type UserErrorFields_CurrencyMismatch_Fragment = { __typename: 'CurrencyMismatch
 
 type UserErrorFields_VersionConflict_Fragment = { __typename: 'VersionConflict', code: PaymentErrorCode, message: string, path: Array<string> | null };
 
+type UserErrorFields_IntentCancelled_Fragment = { __typename: 'IntentCancelled', code: PaymentErrorCode, message: string, path: Array<string> | null };
+
 export type UserErrorFieldsFragment =
   | UserErrorFields_PaymentDeclined_Fragment
   | UserErrorFields_PaymentFailed_Fragment
@@ -168,6 +172,7 @@ export type UserErrorFieldsFragment =
   | UserErrorFields_AmountLimitExceeded_Fragment
   | UserErrorFields_CurrencyMismatch_Fragment
   | UserErrorFields_VersionConflict_Fragment
+  | UserErrorFields_IntentCancelled_Fragment
 ;
 
 export type CreatePaymentMutationVariables = Exact<{
@@ -188,6 +193,7 @@ export type CreatePaymentMutation = { createPayment: { payment: { id: string, tr
       | { __typename: 'AmountLimitExceeded', code: PaymentErrorCode, message: string, path: Array<string> | null }
       | { __typename: 'CurrencyMismatch', code: PaymentErrorCode, message: string, path: Array<string> | null }
       | { __typename: 'VersionConflict', code: PaymentErrorCode, message: string, path: Array<string> | null }
+      | { __typename: 'IntentCancelled', code: PaymentErrorCode, message: string, path: Array<string> | null }
     >, idempotency: { key: string, outcome: IdempotencyOutcome, attempt: number, firstSeenAt: string, answerExpiresAt: string | null } } };
 
 export type PaymentByKeyQueryVariables = Exact<{

@@ -1,9 +1,9 @@
 import { NotExecuted, type Result, readFingerprint } from '../../idempotency/index.ts';
 import {
   type Ended,
+  type JournalEntry,
   lookUpPayment,
   NothingSent,
-  type Operation,
   type PaymentAnswer,
   type Recorded,
 } from '../../payments/index.ts';
@@ -67,11 +67,14 @@ function result(ended: Ended): Result<PaymentAnswer> {
 
 function storedFingerprint({ entry }: Recorded): string {
   const digest = entry.fingerprint.toString('base64url');
-  return `${entry.fingerprintVersion}:${fieldOf(entry.operation)}:${digest}`;
+  return `${entry.fingerprintVersion}:${fieldOf(entry)}:${digest}`;
 }
 
-/** The mutation field whose keys such entries hold. */
-export function fieldOf(operation: Operation): string {
+const CANCEL = 'cancelByIdempotencyKey';
+
+/** The mutation field whose key the entry holds. */
+export function fieldOf({ operation, request }: Pick<JournalEntry, 'operation' | 'request'>) {
+  if (request !== null && 'cancels' in request) return CANCEL;
   switch (operation) {
     case 'CHARGE':
     case 'AUTHORIZE':
@@ -84,5 +87,7 @@ export function fieldOf(operation: Operation): string {
       return 'refundPayment';
     case 'CONFIRM':
       return 'confirmPayment';
+    case 'CANCEL':
+      return CANCEL;
   }
 }

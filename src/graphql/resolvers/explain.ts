@@ -15,11 +15,13 @@ export async function explain({
   const { reader } = context.services;
   const first = await reader.entryByKey(intent.scope, intent.key).catch(() => undefined);
   if (first === undefined) return undefined;
-  if (fieldOf(first.entry.operation) !== field) return { reason: 'OPERATION', paths: [] };
+  if (fieldOf(first.entry) !== field) return { reason: 'OPERATION', paths: [] };
   return { reason: 'PAYLOAD', paths: differingPaths(args, firstArguments(first)) };
 }
 
 function firstArguments({ entry, payment }: Recorded): Arguments {
+  if (entry.request !== null && 'cancels' in entry.request)
+    return { key: entry.request['cancels'] };
   if (!isFirst(entry.operation)) return { input: entry.request ?? {} };
   const { amountMinor, currency } = entry;
   const { paymentMethod, transactionId, description, metadata } = payment;

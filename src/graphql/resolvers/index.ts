@@ -1,5 +1,6 @@
 import type { Resolvers } from '../../generated/resolvers.ts';
 import { scalars } from '../scalars.ts';
+import { cancelByIdempotencyKey } from './cancel.ts';
 import { createPayment } from './create-payment.ts';
 import { capturePayment, confirmPayment, refundPayment, voidPayment } from './follow-up.ts';
 import {
@@ -20,12 +21,20 @@ import { IdempotencyRecord, Query } from './query.ts';
 export const resolvers: Resolvers = {
   ...scalars,
   Query,
-  Mutation: { createPayment, capturePayment, voidPayment, refundPayment, confirmPayment },
+  Mutation: {
+    createPayment,
+    capturePayment,
+    voidPayment,
+    refundPayment,
+    confirmPayment,
+    cancelByIdempotencyKey,
+  },
   CreatePaymentPayload: Payload,
   CapturePaymentPayload: Payload,
   VoidPaymentPayload: Payload,
   RefundPaymentPayload: Payload,
   ConfirmPaymentPayload: Payload,
+  CancelByIdempotencyKeyPayload: Payload,
   IdempotencyRecord,
   JournalEntry,
   JournalEntryConnection,

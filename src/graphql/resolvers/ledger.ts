@@ -5,6 +5,7 @@ import type {
   LedgerAccountResolvers,
   LedgerHealthResolvers,
   NodeResolvers,
+  OperationKind,
   PaymentOperationConnectionResolvers,
   PaymentOperationResolvers,
   PostingResolvers,
@@ -20,14 +21,21 @@ export const Node: NodeResolvers = {
 
 const amount = ({ amountMinor, currency }: Row) => ({ amountMinor, currency });
 
+/** What stands for a cancelled key belongs to no payment that is shown, and is not read here. */
+function operationOf({ operation }: Row): OperationKind {
+  if (operation === 'CANCEL') throw new TypeError('A cancelled key is no operation.');
+  return operation;
+}
+
 export const PaymentOperation: PaymentOperationResolvers = {
-  kind: ({ operation }) => operation,
+  kind: operationOf,
   amount,
 };
 export const PaymentOperationConnection: PaymentOperationConnectionResolvers = connection<Row>();
 
 export const JournalEntry: JournalEntryResolvers = {
   id: ({ id }) => toGlobalId('JournalEntry', id),
+  operation: operationOf,
   amount,
   postings: ({ id }, _args, { postingsOf }) => postingsOf.load(id),
   payment: async ({ paymentId }, _args, { payments }) => (await payments.load(paymentId)) ?? null,

@@ -57,7 +57,7 @@ export const Query: QueryResolvers = {
 
 export const IdempotencyRecord: IdempotencyRecordResolvers = {
   key: ({ entry }) => entry.idempotencyKey,
-  operation: ({ entry }) => fieldOf(entry.operation),
+  operation: ({ entry }) => fieldOf(entry),
   state: ({ entry }) => entry.state,
   next: ({ entry }) => adviceFor(entry),
   fingerprintVersion: ({ entry }) => entry.fingerprintVersion,
@@ -96,14 +96,14 @@ function lookupOf(by: LookupInput): PaymentLookup | undefined {
   throw badInput('by', 'needs exactly one field');
 }
 
-function adviceFor({ state, outcomeSource }: JournalEntry): IdempotencyAdvice {
+function adviceFor({ operation, state, outcomeSource }: JournalEntry): IdempotencyAdvice {
   switch (state) {
     case 'SENDING':
     case 'UNKNOWN':
     case 'PENDING':
       return 'WAIT';
     case 'SUCCEEDED':
-      return 'RETRY_SAME_KEY';
+      return operation === 'CANCEL' ? 'NEW_KEY' : 'RETRY_SAME_KEY';
     case 'DECLINED':
       return 'NEW_KEY';
     case 'FAILED':
