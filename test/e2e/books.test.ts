@@ -1,6 +1,6 @@
 import postgres from 'postgres';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { act, acted, insist, type Snapshot, type Verb } from '../support/act.ts';
+import { act, acted, busy, type Snapshot, type Verb } from '../support/act.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { ask, eventually, freshKey, paid, pay } from '../support/pay.ts';
 import { startTestServer, type TestServer } from '../support/with-server.ts';
@@ -83,7 +83,7 @@ async function run(random: (below: number) => number): Promise<void> {
       const captureMode = one(['AUTOMATIC', 'MANUAL']);
       const key = freshKey();
       const input = { amount, captureMode, paymentMethod: one(SOURCES) };
-      const reply = await insist(() => pay(server, key, input));
+      const reply = await busy(() => pay(server, key, input));
       const made = paid(reply).payment;
       if (made !== null) known.push({ id: made.id, amount });
       return;
@@ -97,8 +97,8 @@ async function run(random: (below: number) => number): Promise<void> {
     const verb: Verb = one(['capture', 'capture', 'refund', 'refund', 'void']);
     const input = { paymentId: payment.id, ...(verb === 'void' || random(4) === 0 ? {} : part) };
     const key = freshKey();
-    acted(await insist(() => act(server, verb, key, input)));
-    if (random(5) === 0) acted(await insist(() => act(one(pair), verb, key, input)));
+    acted(await busy(() => act(server, verb, key, input)));
+    if (random(5) === 0) acted(await busy(() => act(one(pair), verb, key, input)));
   }
 
   async function worker(): Promise<void> {

@@ -75,7 +75,7 @@ test.each([
     expect(now[verb === 'capture' ? 'captured' : 'refunded']).toEqual(eur(9_800));
     expect(now[verb === 'capture' ? 'capturable' : 'refundable']).toEqual(eur(200));
   },
-  60_000,
+  120_000,
 );
 
 test('captures and refunds of one payment at once: refunded ≤ captured ≤ authorized', async () => {
@@ -96,7 +96,7 @@ test('captures and refunds of one payment at once: refunded ≤ captured ≤ aut
     capture: captured.amountMinor,
     refund: refunded.amountMinor,
   });
-}, 60_000);
+}, 120_000);
 
 test('two refunds of 60.00 of 100.00 at once, a hundred times: one of them each time', async () => {
   const ids = await Promise.all(Array.from({ length: ROUNDS }, () => newPayment(pair[0])));
@@ -109,7 +109,7 @@ test('two refunds of 60.00 of 100.00 at once, a hundred times: one of them each 
     expect([...codes(answers)]).toEqual(['AMOUNT_LIMIT_EXCEEDED']);
   }
   expect(await moved(since)).toEqual({ refund: ROUNDS * 6_000 });
-}, 60_000);
+}, 120_000);
 
 test('a void and a capture at once: one of them', async () => {
   const ids = await Promise.all(
@@ -127,7 +127,7 @@ test('a void and a capture at once: one of them', async () => {
   );
   for (const answers of rounds) expect(succeeded(answers)).toBe(1);
   expect(await lines()).toBe(since + ids.length);
-}, 60_000);
+}, 120_000);
 
 test('one refund under one key, a hundred times over both processes, is one refund', async () => {
   const paymentId = await newPayment(pair[0], {});
@@ -148,7 +148,7 @@ test('one refund under one key, a hundred times over both processes, is one refu
     refundable: eur(9_900),
     inDoubt: eur(0),
   });
-}, 60_000);
+}, 120_000);
 
 test('what is in doubt counts, and is given back if it was never executed', async () => {
   const paymentId = await newPayment(pair[0]);
@@ -163,7 +163,7 @@ test('what is in doubt counts, and is given back if it was never executed', asyn
   const now = await eventually(
     () => look(pair[1], paymentId),
     ({ inDoubt }) => inDoubt.amountMinor === 0,
-    60_000,
+    120_000,
   );
   expect(now.refunded).toEqual(eur(6_000));
 }, 90_000);

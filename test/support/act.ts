@@ -70,13 +70,26 @@ export function act(target: Target, verb: Verb, key: string, input: object): Pro
   return ask(target, MUTATIONS[verb], { key, input });
 }
 
-/** Sends again what a busy server did not do, under the same key, as a client would. */
-export async function insist(send: () => Promise<Reply>): Promise<Reply> {
+const PASSING = new Set(['PSP_UNAVAILABLE', 'OUTCOME_UNKNOWN']);
+const MOST_TRIES = 60;
+
+/** Sends again what a busy server did not do, under the same key. */
+export async function busy(send: () => Promise<Reply>): Promise<Reply> {
   for (let tries = 1; ; tries += 1) {
     const reply = await send();
-    const { retryable, retryAfterMs } = reply.body.errors?.[0]?.extensions ?? {};
-    if (retryable !== true || tries === 20) return reply;
-    await new Promise((resolve) => setTimeout(resolve, Number(retryAfterMs ?? 100)));
+    const refused = reply.body.errors?.[0]?.extensions['retryable'] === true;
+    if (!refused || tries === MOST_TRIES) return reply;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+}
+
+/** Sends the same request under the same key until it is decided, as a client of a busy server would. */
+export async function insist(send: () => Promise<Reply>): Promise<Reply> {
+  for (let tries = 1; ; tries += 1) {
+    const reply = await busy(send);
+    const [error] = reply.body.data ? acted(reply).userErrors : [];
+    if (!PASSING.has(error?.code ?? '') || tries === MOST_TRIES) return reply;
+    await new Promise((resolve) => setTimeout(resolve, 500));
   }
 }
 
