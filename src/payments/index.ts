@@ -24,4 +24,4 @@ export type { Found, Outcome } from './outcome.ts';
 export * from './payment.ts';
 export * from './ports.ts';
 export { type RecoveryReport, type ResolveDeps, recoverOnce } from './resolve-doubt.ts';
-export { NothingSent, type SendDeps } from './send.ts';
+export { NothingSent, type SendDeps as CreatePaymentDeps } from './send.ts';

@@ -161,7 +161,7 @@ export function chargeOf({ entry, payment }: Recorded): Charge {
     amountMinor: entry.amountMinor,
     currency: entry.currency,
     paymentMethod: payment.paymentMethod,
-    capture: entry.operation === 'CHARGE',
+    ...(entry.operation === 'AUTHORIZE' ? { capture: false } : {}),
   };
 }
 

@@ -29,7 +29,7 @@ function firstArguments({ entry, payment }: Recorded): Arguments {
     input: {
       amount: { amountMinor, currency },
       paymentMethod,
-      ...(entry.operation === 'AUTHORIZE' ? { captureMode: 'MANUAL' } : {}),
+      captureMode: entry.operation === 'AUTHORIZE' ? 'MANUAL' : 'AUTOMATIC',
       ...(transactionId === null ? {} : { transactionId }),
       ...(description === null ? {} : { description }),
       ...(metadata === null ? {} : { metadata }),
