@@ -12,11 +12,11 @@ CREATE FUNCTION semel_entry_moves() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF (NEW.merchant_id, NEW.id, NEW.payment_id, NEW.idempotency_key, NEW.operation, NEW.amount,
       NEW.amount_minor, NEW.currency, NEW.exponent, NEW.fingerprint, NEW.fingerprint_version,
-      NEW.psp, NEW.psp_idempotency_key, NEW.created_at)
+      NEW.psp, NEW.psp_idempotency_key, NEW.request, NEW.created_at)
      IS DISTINCT FROM
      (OLD.merchant_id, OLD.id, OLD.payment_id, OLD.idempotency_key, OLD.operation, OLD.amount,
       OLD.amount_minor, OLD.currency, OLD.exponent, OLD.fingerprint, OLD.fingerprint_version,
-      OLD.psp, OLD.psp_idempotency_key, OLD.created_at)
+      OLD.psp, OLD.psp_idempotency_key, OLD.request, OLD.created_at)
   THEN
     RAISE EXCEPTION 'journal_entries: only the forward columns may change'
       USING ERRCODE = 'restrict_violation';
@@ -36,7 +36,8 @@ BEGIN
      OR OLD.state = 'IN_REVIEW' AND NEW.outcome_source = 'OPERATOR'
         AND NEW.state IN ('SUCCEEDED', 'DECLINED', 'FAILED')
      OR OLD.state = 'FAILED' AND OLD.outcome_source = 'NOT_SENT'
-        AND NEW.state = 'SENDING' AND NEW.attempt > OLD.attempt
+        AND (NEW.state = 'SENDING' AND NEW.attempt > OLD.attempt
+          OR NEW.state = 'FAILED' AND NEW.outcome_source = 'OPERATOR')
   THEN
     RETURN NEW;
   END IF;

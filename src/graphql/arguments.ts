@@ -15,19 +15,38 @@ export type Arguments = Readonly<Record<string, unknown>>;
 const MAX_DEPTH = 16;
 
 /**
- * The arguments as they are compared: coerced values, members of input objects that are null or
- * left out are gone (null equals omitted). What is inside a scalar (a JSON object) is data and stays.
+ * The arguments as they are checked: coerced values, members of input objects that are null or left
+ * out are gone (null equals omitted) unless they have a default, which they get then. What is inside
+ * a scalar (a JSON object) is data and stays.
  */
-export function normalised(
-  args: Arguments,
-  definitions: readonly (GraphQLArgument | GraphQLInputField)[],
-): Arguments {
+export function normalised(args: Arguments, definitions: readonly Definition[]): Arguments {
   return Object.fromEntries(
     definitions
-      .filter(({ name }) => args[name] !== undefined && args[name] !== null)
-      .map(({ name, type }) => [name, normalisedValue(args[name], type)]),
+      .map(({ name, type, defaultValue }) => ({ name, type, value: args[name] ?? defaultValue }))
+      .filter(({ value }) => value !== undefined && value !== null)
+      .map(({ name, type, value }) => [name, normalisedValue(value, type)]),
   );
 }
+
+/**
+ * The arguments as they are compared: without what has its default value, so that a schema may get
+ * new members with defaults and every retry from before still is the same request.
+ */
+export function withoutDefaults(args: Arguments, definitions: readonly Definition[]): Arguments {
+  return Object.fromEntries(
+    definitions
+      .filter(({ name, defaultValue }) => name in args && args[name] !== defaultValue)
+      .map(({ name, type }) => {
+        const nullable = getNullableType(type);
+        const value = args[name];
+        return isInputObjectType(nullable) && !isListType(nullable)
+          ? [name, withoutDefaults(value as Arguments, Object.values(nullable.getFields()))]
+          : [name, value];
+      }),
+  );
+}
+
+type Definition = GraphQLArgument | GraphQLInputField;
 
 function normalisedValue(value: unknown, type: GraphQLInputType): unknown {
   const nullable = getNullableType(type);

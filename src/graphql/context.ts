@@ -1,5 +1,13 @@
 import DataLoader from 'dataloader';
-import type { CreatePaymentDeps, Payment, PaymentReader } from '../payments/index.ts';
+import type {
+  CancelDeps,
+  EntriesOfPayment,
+  JournalEntry,
+  LedgerReader,
+  Payment,
+  PaymentReader,
+  Posting,
+} from '../payments/index.ts';
 import { unauthenticated } from './refusals.ts';
 
 /** The caller, as its credentials say. */
@@ -9,8 +17,9 @@ export interface Caller {
 }
 
 /** What every resolver may use; the same for all requests. */
-export interface Services extends CreatePaymentDeps {
+export interface Services extends CancelDeps {
   readonly reader: PaymentReader;
+  readonly ledger: LedgerReader;
   /** How long answers are kept for quick replays, in ms. */
   readonly answerTtlMs: number;
 }
@@ -24,6 +33,10 @@ export interface Context {
   readonly correlationId: string;
   /** The caller's payments by id; undefined where there is none. */
   readonly payments: DataLoader<string, Payment | undefined>;
+  readonly entries: DataLoader<string, JournalEntry | undefined>;
+  /** Pages of payments' entries, and entries' postings, gathered over the whole answer. */
+  readonly entriesOf: DataLoader<EntriesOfPayment, readonly JournalEntry[], string>;
+  readonly postingsOf: DataLoader<string, readonly Posting[]>;
   /** Set once the answer is a replay or a join, for the header Idempotent-Replayed. */
   replayed: boolean;
 }
@@ -31,11 +44,16 @@ export interface Context {
 export function newContext(
   request: Pick<Context, 'services' | 'caller' | 'idempotencyKeyHeader' | 'correlationId'>,
 ): Context {
-  const { reader } = request.services;
+  const { reader, ledger } = request.services;
   return {
     ...request,
     replayed: false,
-    payments: new DataLoader((ids: readonly string[]) => reader.byIds(merchantOf(request), ids)),
+    payments: new DataLoader((ids) => reader.byIds(merchantOf(request), ids)),
+    entries: new DataLoader((ids) => ledger.entriesByIds(merchantOf(request), ids)),
+    entriesOf: new DataLoader((asked) => ledger.entriesOf(merchantOf(request), asked), {
+      cacheKeyFn: ({ paymentId, first, after }) => `${paymentId} ${first} ${after}`,
+    }),
+    postingsOf: new DataLoader((ids) => ledger.postingsOf(merchantOf(request), ids)),
   };
 }
 

@@ -17,7 +17,7 @@ import {
   type Result,
   readFingerprint,
 } from '../idempotency/index.ts';
-import { type Arguments, checkTexts, normalised } from './arguments.ts';
+import { type Arguments, checkTexts, normalised, withoutDefaults } from './arguments.ts';
 import { fileInPackage } from './package-files.ts';
 import {
   type Difference,
@@ -141,12 +141,10 @@ function resolver<Context>(
   return async (source, rawArgs, context, info) => {
     const definitions = info.parentType.getFields()[field]?.args ?? [];
     const key = checkedKey(rawArgs[keyArg], keyArg, options.headerKey?.(context));
-    const args = normalised(
-      rawArgs,
-      definitions.filter(({ name }) => name !== keyArg),
-    );
+    const others = definitions.filter(({ name }) => name !== keyArg);
+    const args = normalised(rawArgs, others);
     checkTexts(args, '');
-    const print = fingerprint(field, args);
+    const print = fingerprint(field, withoutDefaults(args, others));
     const intent = { scope: options.scope(context), key };
     const call: IdempotentCall<Context> = { field, args, intent, fingerprint: print, context };
     options.check?.(call);

@@ -53,9 +53,32 @@ export const IdempotencyKey = new GraphQLScalarType<string, string>({
   parseLiteral: (node) => text(literal(node, Kind.STRING)),
 });
 
+/** RFC 3339 §5.6, with an offset. */
+const RFC_3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$/;
+
+function moment(value: unknown): Date {
+  const date = typeof value === 'string' && RFC_3339.test(value) ? new Date(value) : undefined;
+  if (date === undefined || Number.isNaN(date.getTime())) {
+    throw new GraphQLError(
+      'a moment is RFC 3339 text with an offset, such as 2026-11-29T12:00:00Z',
+    );
+  }
+  return date;
+}
+
 export const DateTime = new GraphQLScalarType<Date, string>({
   name: 'DateTime',
+  parseValue: moment,
+  parseLiteral: (node) => moment(literal(node, Kind.STRING)),
   serialize: (value) => (value instanceof Date ? value : new Date(String(value))).toISOString(),
+});
+
+export const SignedMinorUnits = new GraphQLScalarType<bigint, number | string>({
+  name: 'SignedMinorUnits',
+  serialize: (value) => {
+    const number = Number(value);
+    return Number.isSafeInteger(number) ? number : String(value);
+  },
 });
 
 export const Decimal = new GraphQLScalarType<string, string>({
@@ -87,4 +110,12 @@ function literal(node: ValueNode, ...kinds: readonly Kind[]): unknown {
     : undefined;
 }
 
-export const scalars = { MinorUnits, CurrencyCode, IdempotencyKey, DateTime, Decimal, JSONObject };
+export const scalars = {
+  MinorUnits,
+  SignedMinorUnits,
+  CurrencyCode,
+  IdempotencyKey,
+  DateTime,
+  Decimal,
+  JSONObject,
+};

@@ -7,7 +7,11 @@ import type { Answered } from './answered.ts';
 import { type Context, merchantOf } from './context.ts';
 import { type IdempotentCall, type Receipt, withIdempotency } from './idempotent.ts';
 import { fileInPackage } from './package-files.ts';
-import { checkCreatePayment, explain, lookForPayment } from './resolvers/create-payment.ts';
+import { checkCancel } from './resolvers/cancel.ts';
+import { checkCreatePayment } from './resolvers/create-payment.ts';
+import { look } from './resolvers/ended.ts';
+import { explain } from './resolvers/explain.ts';
+import { checkFollowUp } from './resolvers/follow-up.ts';
 import { resolvers } from './resolvers/index.ts';
 
 export type SchemaOptions = Omit<OnceOptions, 'journaled'> & {
@@ -17,6 +21,11 @@ export type SchemaOptions = Omit<OnceOptions, 'journaled'> & {
 
 const CHECKS: Readonly<Record<string, (call: IdempotentCall<Context>) => void>> = {
   createPayment: checkCreatePayment,
+  capturePayment: checkFollowUp,
+  voidPayment: checkFollowUp,
+  refundPayment: checkFollowUp,
+  confirmPayment: checkFollowUp,
+  cancelByIdempotencyKey: checkCancel,
 };
 
 /** Semel's own schema: the files in `schema/`, the resolvers, and the directive enforced. */
@@ -28,7 +37,7 @@ export function buildSchema({ onEnding, ...once }: SchemaOptions): GraphQLSchema
     scope: merchantOf,
     headerKey: ({ idempotencyKeyHeader }) => idempotencyKeyHeader,
     check: (call) => CHECKS[call.field]?.(call),
-    look: lookForPayment,
+    look,
     explain,
     present: (answer, receipt: Receipt) => ({ ...(answer as object), receipt }) as Answered,
     onEnding: (ending, { context }) => {

@@ -1,4 +1,4 @@
-import type { Decision } from '../payments/index.ts';
+import type { Decision, PaymentStatus, Refusal } from '../payments/index.ts';
 
 interface Plain<Type extends string, Code extends string> {
   readonly __typename: Type;
@@ -28,7 +28,7 @@ function userErrorOf(decision: Decision) {
       return {
         __typename: 'PaymentDeclined',
         code: 'PAYMENT_DECLINED',
-        message: 'The payment was declined. No money moved. A new attempt needs a new key.',
+        message: 'The PSP declined. No money moved. A new attempt needs a new key.',
         path: null,
         declineCode: decision.declineCode,
         soft: decision.soft,
@@ -37,7 +37,7 @@ function userErrorOf(decision: Decision) {
       return {
         __typename: 'PaymentFailed',
         code: 'PAYMENT_FAILED',
-        message: 'The PSP cannot make this payment. No money moved.',
+        message: 'The PSP cannot do this. No money moved.',
         path: null,
       } as const;
     case 'unknown':
@@ -45,7 +45,7 @@ function userErrorOf(decision: Decision) {
         __typename: 'OutcomeUnknown',
         code: 'OUTCOME_UNKNOWN',
         message:
-          'The PSP may or may not have taken the money; it is being found out. Do not pay with another key.',
+          'The PSP may or may not have done it; it is being found out. Do not try with another key.',
         path: null,
         nextCheckAt: decision.nextCheckAt === null ? null : new Date(decision.nextCheckAt),
       } as const;
@@ -53,7 +53,7 @@ function userErrorOf(decision: Decision) {
       return {
         __typename: 'PaymentInReview',
         code: 'IN_REVIEW',
-        message: 'A person has to decide about this payment. Do not pay with another key.',
+        message: 'A person has to decide about this. Do not try with another key.',
         path: null,
       } as const;
     case 'psp-unavailable':
@@ -64,6 +64,20 @@ function userErrorOf(decision: Decision) {
         path: null,
         retryAfterMs: decision.retryAfterMs,
       } as const;
+    case 'cancelled':
+      return {
+        __typename: 'IntentCancelled',
+        code: 'INTENT_CANCELLED',
+        message:
+          'This idempotency key was cancelled. No money moved. A new intent needs a new key.',
+        path: null,
+      } as const;
+    case 'payment-not-found':
+    case 'currency-mismatch':
+    case 'version-conflict':
+    case 'invalid-state':
+    case 'amount-limit':
+      return refused(decision);
     case 'transaction-id-taken':
       return {
         __typename: 'TransactionIdConflict',
@@ -71,6 +85,52 @@ function userErrorOf(decision: Decision) {
         message: 'There is a live payment under this transaction id already.',
         path: ['input', 'transactionId'],
         paymentId: decision.paymentId,
+      } as const;
+  }
+}
+
+/** Why a follow-up was not begun. */
+function refused(refusal: Refusal) {
+  switch (refusal.kind) {
+    case 'payment-not-found':
+      return {
+        __typename: 'PaymentNotFound',
+        code: 'PAYMENT_NOT_FOUND',
+        message: 'There is no such payment.',
+        path: ['input', 'paymentId'],
+      } as const;
+    case 'currency-mismatch':
+      return {
+        __typename: 'CurrencyMismatch',
+        code: 'CURRENCY_MISMATCH',
+        message: 'The payment is in another currency.',
+        path: ['input', 'amount', 'currency'],
+        currency: refusal.currency,
+      } as const;
+    case 'version-conflict':
+      return {
+        __typename: 'VersionConflict',
+        code: 'VERSION_CONFLICT',
+        message: 'The payment has changed since it was read.',
+        path: ['input', 'expectedVersion'],
+        currentVersion: refusal.currentVersion,
+      } as const;
+    case 'invalid-state':
+      return {
+        __typename: 'InvalidState',
+        code: 'INVALID_STATE',
+        message: 'The payment does not allow this now.',
+        path: ['input', 'paymentId'],
+        currentStatus: refusal.currentStatus as Exclude<PaymentStatus, 'NOT_SENT'>,
+        allowedActions: refusal.allowedActions,
+      } as const;
+    case 'amount-limit':
+      return {
+        __typename: 'AmountLimitExceeded',
+        code: 'AMOUNT_LIMIT_EXCEEDED',
+        message: 'This is more than remains.',
+        path: ['input', 'amount'],
+        maximum: { amountMinor: refusal.maximumMinor, currency: refusal.currency },
       } as const;
   }
 }

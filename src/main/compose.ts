@@ -7,14 +7,24 @@ import {
   Identities,
   migrationsIn,
   openWork,
+  PostgresCancels,
+  PostgresExpiries,
+  PostgresLedgerReader,
   PostgresPaymentReader,
   whyNotReady,
 } from '../postgres/index.ts';
 import { createPsp, type OpenPsp } from '../psp/index.ts';
-import { type Loop, startRecovery } from '../workers/index.ts';
+import { type Loop, startRecovery, startSweep } from '../workers/index.ts';
 import { chargesAtPsp, type DemoBooks } from './charges.ts';
 import type { Config } from './config.ts';
-import { migrationsFolder, openBudgetMs, openDatabase, openJournal } from './database.ts';
+import {
+  migrationsFolder,
+  openBudgetMs,
+  openDatabase,
+  openFollowUps,
+  openJournal,
+  openReports,
+} from './database.ts';
 import type { Parts } from './embed.ts';
 import type { Log } from './log.ts';
 import { openStore } from './store.ts';
@@ -30,6 +40,7 @@ export interface Running {
 }
 
 const RECOVERY = { everyMs: 1_000, limit: 100 } as const;
+const SWEEP = { everyMs: 2_000, limit: 50 } as const;
 const USUAL_PORT = 4_000;
 /** How long closing may take once nothing is under way, in ms. */
 const CLOSE_MS = 2_000;
@@ -51,33 +62,43 @@ export async function compose(config: Config, parts: Parts, log: Log): Promise<R
   });
   const psp = createPsp(config.PSP, { url: parts.simulatorUrl, timeoutMs: config.PSP_TIMEOUT_MS });
   const first = await openStore(parts.redisUrl, log);
-  const services = servicesOf(around, database, psp);
+  const reports = openReports(parts.databaseUrl);
+  const services = servicesOf(around, database, reports, psp);
   const graphql = await startGraphQL(around, services, first.store);
   const identities = new Identities(database);
   const pages = pagesOf(config, parts, { identities, reader: services.reader });
   const http = httpOf(around, graphql, services, database, identities, pages);
   const url = await listen(http, config);
   const recovery = recoverWith(around, services);
+  const sweep = sweepWith(around, database, services);
   return {
     url,
     playground: pages.serves('/playground') ? `${url}/playground` : undefined,
     checkout: pages.serves('/checkout') ? `${url}/checkout` : undefined,
     drain: async () => {
-      const recovered = recovery.stop();
+      const recovered = Promise.all([recovery.stop(), sweep.stop()]);
       const whole = await http.drain(config.DRAIN_MS);
       await within(CLOSE_MS, Promise.all([recovered, graphql.stop(), psp.close()]));
-      await within(CLOSE_MS, database.close());
+      await within(CLOSE_MS, Promise.all([database.close(), reports.database.close()]));
       first.close();
       return whole;
     },
   };
 }
 
-function servicesOf({ config, log, metrics }: Surroundings, database: Database, psp: OpenPsp) {
+function servicesOf(
+  { config, log, metrics }: Surroundings,
+  database: Database,
+  reports: ReturnType<typeof openReports>,
+  psp: OpenPsp,
+) {
   const services: Services = {
     psp,
     journal: openJournal(config, database),
+    followUps: openFollowUps(config, database),
+    cancels: new PostgresCancels(database, openBudgetMs(config)),
     reader: new PostgresPaymentReader(database, openBudgetMs(config)),
+    ledger: new PostgresLedgerReader(database, openBudgetMs(config), reports),
     now: () => performance.now(),
     leaseMs: config.lockTtlMs,
     pspTimeoutMs: config.PSP_TIMEOUT_MS,
@@ -152,6 +173,15 @@ function recoverWith({ log, metrics }: Surroundings, { journal, psp }: Services)
     onUnrecorded: (err) =>
       log.warn({ err }, 'an entry stays in doubt; it will be asked about again'),
     onError: (err) => log.warn({ err }, 'recovery will try again'),
+  });
+}
+
+function sweepWith({ config, log }: Surroundings, database: Database, { psp }: Services): Loop {
+  return startSweep({
+    psp,
+    expiries: new PostgresExpiries(database, openBudgetMs(config)),
+    ...SWEEP,
+    onError: (err) => log.warn({ err }, 'expired authorisations will be looked for again'),
   });
 }
 

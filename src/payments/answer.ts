@@ -1,4 +1,5 @@
-import type { Payment } from './payment.ts';
+import type { Refusal } from './allowed.ts';
+import { isFirst, type JournalEntry, type Payment } from './payment.ts';
 import type { Recorded } from './ports.ts';
 
 /** What was decided for an intent. Once it is final it is the same in every answer. */
@@ -9,7 +10,9 @@ export type Decision =
   | { readonly kind: 'unknown' | 'pending'; readonly nextCheckAt: string | null }
   | { readonly kind: 'in-review' }
   | { readonly kind: 'psp-unavailable'; readonly retryAfterMs: number }
-  | { readonly kind: 'transaction-id-taken'; readonly paymentId: string };
+  | { readonly kind: 'transaction-id-taken'; readonly paymentId: string }
+  | { readonly kind: 'cancelled' }
+  | Refusal;
 
 /** What is kept for replays: ids and the decision, as plain JSON. The payment is read live. */
 export interface PaymentAnswer {
@@ -31,7 +34,8 @@ export function answerOf(
 ): PaymentAnswer {
   const decision = decisionOf({ entry, payment }, retryAfterMs ?? RETRY_AFTER_MS);
   return {
-    paymentId: decision.kind === 'psp-unavailable' ? null : payment.id,
+    // A payment that was never sent is shown to nobody.
+    paymentId: isShown(decision, entry) ? payment.id : null,
     decision,
     attempt: entry.attempt,
     firstSeenAt: entry.createdAt.toISOString(),
@@ -42,6 +46,7 @@ export function answerOf(
 function decisionOf({ entry }: Recorded, retryAfterMs: number): Decision {
   switch (entry.state) {
     case 'SUCCEEDED':
+      if (wasCancelled(entry)) return { kind: 'cancelled' };
       return { kind: 'succeeded' };
     case 'DECLINED':
       return {
@@ -51,6 +56,7 @@ function decisionOf({ entry }: Recorded, retryAfterMs: number): Decision {
       };
     case 'FAILED':
       if (entry.outcomeSource === 'NOT_SENT') return { kind: 'psp-unavailable', retryAfterMs };
+      if (wasCancelled(entry)) return { kind: 'cancelled' };
       return { kind: 'failed', reason: entry.reason ?? 'rejected' };
     case 'IN_REVIEW':
       return { kind: 'in-review' };
@@ -62,9 +68,19 @@ function decisionOf({ entry }: Recorded, retryAfterMs: number): Decision {
   }
 }
 
+/** True of an entry that stands in a cancelled key's place, or was closed before it was ever sent. */
+export function wasCancelled(entry: JournalEntry): boolean {
+  if (entry.operation === 'CANCEL') return entry.request === null;
+  return entry.outcomeSource === 'OPERATOR' && entry.reason === 'cancelled';
+}
+
+function isShown({ kind }: Decision, { operation }: JournalEntry): boolean {
+  return kind !== 'cancelled' && !(kind === 'psp-unavailable' && isFirst(operation));
+}
+
 /** True if the decision can never change again. */
 export function isFinal({ kind }: Decision): boolean {
-  return kind === 'succeeded' || kind === 'declined' || kind === 'failed';
+  return kind === 'succeeded' || kind === 'declined' || kind === 'failed' || kind === 'cancelled';
 }
 
 function isoOrNull(date: Date | null): string | null {

@@ -1,6 +1,6 @@
 import type { Money } from './money.ts';
 import type { Found, Outcome } from './outcome.ts';
-import type { EntryState, Operation, OutcomeSource, PaymentStatus } from './payment.ts';
+import type { EntryState, FirstOperation, OutcomeSource, PaymentStatus } from './payment.ts';
 
 /** What T2 writes: the whole of what became known of one entry. */
 export interface Conclusion {
@@ -10,6 +10,10 @@ export interface Conclusion {
   readonly declineCode: string | null;
   readonly softDecline: boolean | null;
   readonly reason: string | null;
+  /** Where the buyer has to go, while the state is PENDING. */
+  readonly nextActionUrl?: string | null;
+  /** Until when the PSP keeps what it has authorised. */
+  readonly authorizedUntil?: Date | null;
   /** When recovery asks again, in ms from now; null if there is nothing to ask. */
   readonly nextCheckMs: number | null;
   /** When the caller may try the same key again, in ms; only with source NOT_SENT. */
@@ -126,7 +130,13 @@ function concludeAnswer(
       const agrees =
         outcome.amountMinor === asked.amountMinor && outcome.currency === asked.currency;
       return agrees
-        ? { ...NOTHING, state: 'SUCCEEDED', source, pspReference }
+        ? {
+            ...NOTHING,
+            state: 'SUCCEEDED',
+            source,
+            pspReference,
+            authorizedUntil: outcome.authorizedUntil ?? null,
+          }
         : { ...NOTHING, state: 'IN_REVIEW', source, pspReference, reason: 'amount mismatch' };
     }
     case 'declined': {
@@ -144,7 +154,8 @@ function concludeAnswer(
       return { ...NOTHING, state: 'FAILED', source, reason: outcome.code };
     case 'pending': {
       const state = source === 'SYNC' ? 'PENDING' : open;
-      return { ...undecided(state, null, checks), pspReference: outcome.pspReference };
+      const { pspReference, nextActionUrl = null } = outcome;
+      return { ...undecided(state, null, checks), pspReference, nextActionUrl };
     }
     case 'unknown':
       return undecided(open, outcome.reason, checks);
@@ -153,14 +164,16 @@ function concludeAnswer(
 
 /** The payment's status after its first operation came to this state. */
 export function statusAfter(
-  operation: Operation,
+  operation: FirstOperation,
   state: EntryState,
   source: OutcomeSource | null,
+  nextActionUrl: string | null = null,
 ): PaymentStatus {
   switch (state) {
     case 'SENDING':
-    case 'PENDING':
       return 'PROCESSING';
+    case 'PENDING':
+      return nextActionUrl === null ? 'PROCESSING' : 'REQUIRES_ACTION';
     case 'SUCCEEDED':
       return operation === 'AUTHORIZE' ? 'AUTHORIZED' : 'CAPTURED';
     case 'FAILED':

@@ -1,4 +1,12 @@
+export * from './allowed.ts';
 export { answerOf, type Decision, type Ended, isFinal, type PaymentAnswer } from './answer.ts';
+export {
+  type CancelDeps,
+  type CancelIntent,
+  type CancelJournal,
+  type CancelOpened,
+  cancelIntent,
+} from './cancel-intent.ts';
 export {
   type Conclusion,
   concludeFound,
@@ -6,15 +14,14 @@ export {
   concludeTakenReference,
   statusAfter,
 } from './conclude.ts';
-export {
-  type CreatePaymentDeps,
-  createPayment,
-  lookUpPayment,
-  NothingSent,
-} from './create-payment.ts';
+export { createPayment, lookUpPayment } from './create-payment.ts';
 export { activeCurrencies, type CurrencyStanding, exponentOf, standing } from './currencies.ts';
+export { type ExpireDeps, type Expiries, type ExpiryReport, expireOnce } from './expire.ts';
+export { type FollowUpDeps, followUp } from './follow-up.ts';
+export * from './ledger.ts';
 export { decimal, MAX_AMOUNT_MINOR, type Money } from './money.ts';
 export type { Found, Outcome } from './outcome.ts';
 export * from './payment.ts';
 export * from './ports.ts';
 export { type RecoveryReport, type ResolveDeps, recoverOnce } from './resolve-doubt.ts';
+export { NothingSent, type SendDeps as CreatePaymentDeps } from './send.ts';

@@ -13,9 +13,15 @@ export const MAX_AMOUNT_MINOR = 99_999_999_999_999;
  * The amount as a plain decimal with all of the currency's digits, e.g. 1050 EUR → "10.50".
  * For display; arithmetic stays in minor units.
  */
-export function decimal({ amountMinor, currency }: Money): string {
+export function decimal({
+  amountMinor,
+  currency,
+}: {
+  readonly amountMinor: number | bigint;
+  readonly currency: string;
+}): string {
   const exponent = exponentOf(currency);
-  const digits = String(Math.abs(amountMinor)).padStart(exponent + 1, '0');
+  const digits = String(amountMinor < 0 ? -amountMinor : amountMinor).padStart(exponent + 1, '0');
   const whole = digits.slice(0, digits.length - exponent);
   const fraction = digits.slice(digits.length - exponent);
   const sign = amountMinor < 0 ? '-' : '';

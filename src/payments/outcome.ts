@@ -6,7 +6,14 @@ import type { Money } from './money.ts';
  * `rejected` is the PSP's final word that it will never execute this call.
  */
 export type Outcome =
-  | ({ readonly kind: 'succeeded'; readonly pspReference: string } & Money)
+  | ({
+      readonly kind: 'succeeded';
+      readonly pspReference: string;
+      /** Of an authorisation: until when the PSP keeps the money, if it says so. */
+      readonly authorizedUntil?: Date | undefined;
+      /** True if that time has passed and the money is free again. */
+      readonly expired?: boolean | undefined;
+    } & Money)
   | {
       readonly kind: 'declined';
       readonly pspReference: string | null;
@@ -16,7 +23,12 @@ export type Outcome =
     }
   | { readonly kind: 'rejected'; readonly code: string }
   | { readonly kind: 'notSent'; readonly reason: string; readonly retryAfterMs: number }
-  | { readonly kind: 'pending'; readonly pspReference: string | null }
+  | {
+      readonly kind: 'pending';
+      readonly pspReference: string | null;
+      /** Where the buyer has to go before it can go on. */
+      readonly nextActionUrl?: string | undefined;
+    }
   | { readonly kind: 'unknown'; readonly reason: string };
 
 /** What the PSP's books say of a reference. `none` is not final before the PSP's settling time. */

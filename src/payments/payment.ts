@@ -19,8 +19,25 @@ export const PAYMENT_STATUSES = [
 ] as const;
 export type PaymentStatus = (typeof PAYMENT_STATUSES)[number];
 
-export const OPERATIONS = ['CHARGE', 'AUTHORIZE', 'CAPTURE', 'VOID', 'REFUND'] as const;
+export const OPERATIONS = [
+  'CHARGE',
+  'AUTHORIZE',
+  'CAPTURE',
+  'VOID',
+  'REFUND',
+  'CONFIRM',
+  'CANCEL',
+] as const;
 export type Operation = (typeof OPERATIONS)[number];
+
+/** What a payment begins with. Everything else follows a payment that exists. */
+export type FirstOperation = 'CHARGE' | 'AUTHORIZE';
+/** CANCEL is sent to nobody: it stands in the place of a key, or for the request that put it there. */
+export type FollowUpOperation = Exclude<Operation, FirstOperation | 'CANCEL'>;
+
+export function isFirst(operation: Operation): operation is FirstOperation {
+  return operation === 'CHARGE' || operation === 'AUTHORIZE';
+}
 
 export const ENTRY_STATES = [
   'SENDING',
@@ -44,7 +61,19 @@ export interface Payment extends Money {
   readonly status: PaymentStatus;
   readonly authorizedMinor: number;
   readonly capturedMinor: number;
+  /** Captures that are being sent or are in doubt; nobody else may have that money. */
+  readonly captureReservedMinor: number;
   readonly refundedMinor: number;
+  readonly refundReservedMinor: number;
+  /** True while a void is being sent or is in doubt. */
+  readonly voidReserved: boolean;
+  /** The adapter that the payment was made by, and the PSP's own id of the charge; null before it answered. */
+  readonly psp: string | null;
+  readonly pspReference: string | null;
+  /** Until when the PSP keeps the authorised money, if it said so. */
+  readonly authorizedUntil: Date | null;
+  /** Where the buyer has to go, while the status is REQUIRES_ACTION. */
+  readonly nextActionUrl: string | null;
   readonly paymentMethod: string;
   readonly description: string | null;
   readonly metadata: Readonly<Record<string, unknown>> | null;
@@ -76,6 +105,8 @@ export interface JournalEntry extends Money {
   readonly softDecline: boolean | null;
   /** Why it failed or is in review; never text of a PSP's making. */
   readonly reason: string | null;
+  /** The arguments of a follow-up as they came; of a first operation the payment has them. */
+  readonly request: Readonly<Record<string, unknown>> | null;
   readonly nextCheckAt: Date | null;
   readonly createdAt: Date;
   readonly settledAt: Date | null;

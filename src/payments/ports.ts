@@ -1,7 +1,14 @@
+import type { Refusal } from './allowed.ts';
 import type { Conclusion } from './conclude.ts';
 import type { Money } from './money.ts';
 import type { Found, Outcome } from './outcome.ts';
-import type { JournalEntry, Payment } from './payment.ts';
+import type {
+  FirstOperation,
+  FollowUpOperation,
+  JournalEntry,
+  Payment,
+  PaymentStatus,
+} from './payment.ts';
 
 /** One charge as the PSP is asked for it. `reference` and `pspKey` are the same on every attempt. */
 export interface Charge extends Money {
@@ -11,6 +18,16 @@ export interface Charge extends Money {
   readonly pspKey: string;
   /** The PSP's token of a payment method; never a card number. */
   readonly paymentMethod: string;
+  /** False: the money is only reserved, and captured or let go later. */
+  readonly capture?: boolean;
+}
+
+/** A capture, void, refund or confirmation as the PSP is asked for it; the same on every attempt. */
+export interface FollowUpOrder extends Money {
+  readonly reference: string;
+  readonly pspKey: string;
+  /** The PSP's own id of the charge that it belongs to. */
+  readonly chargeReference: string;
 }
 
 export interface Psp {
@@ -21,6 +38,14 @@ export interface Psp {
   readonly settlingMs: number;
   /** At most one HTTP request; never throws; answers within the PSP timeout. */
   charge(charge: Charge): Promise<Outcome>;
+  /** As `charge`, for a part of what was authorised or all of it. */
+  capture(order: FollowUpOrder): Promise<Outcome>;
+  /** As `charge`; the amount is the whole of what was authorised. */
+  void(order: FollowUpOrder): Promise<Outcome>;
+  /** As `charge`, for a part of what was captured or all of it. */
+  refund(order: FollowUpOrder): Promise<Outcome>;
+  /** Goes on with a charge once the buyer has done what it waited for; the amount is the charge's. */
+  confirm(order: FollowUpOrder): Promise<Outcome>;
   /** Asks the PSP's books by our reference; never throws; answers within the PSP timeout. */
   find(reference: string): Promise<Found>;
 }
@@ -44,6 +69,8 @@ export interface NewPayment extends Money {
   readonly transactionId: string | null;
   readonly description: string | null;
   readonly metadata: Readonly<Record<string, unknown>> | null;
+  /** AUTHORIZE: the money is only reserved. CHARGE if left out. */
+  readonly operation?: FirstOperation;
   /** The adapter's name, kept with the entry. */
   readonly psp: string;
 }
@@ -87,6 +114,40 @@ export interface Settled extends Recorded {
   readonly moved: boolean;
 }
 
+/** A capture, void or refund of a payment that exists, as it is asked for. */
+export interface FollowUp {
+  readonly merchantId: string;
+  readonly paymentId: string;
+  readonly idempotencyKey: string;
+  readonly fingerprint: { readonly version: number; readonly digest: Buffer };
+  readonly operation: FollowUpOperation;
+  /** Null: all that remains. */
+  readonly amountMinor: number | null;
+  readonly currency: string | null;
+  /** The payment must stand at this version, if it is given. */
+  readonly expectedVersion: number | null;
+  /** The arguments as they came, to tell a later caller where his own differ. */
+  readonly request: Readonly<Record<string, unknown>>;
+  readonly psp: string;
+}
+
+export type FollowUpOpened =
+  | { readonly kind: 'opened'; readonly hold: Hold }
+  | ({ readonly kind: 'exists' } & Recorded)
+  | { readonly kind: 'refused'; readonly refusal: Refusal };
+
+/**
+ * T1 of follow-ups: the entry and the reservation of its amount in one statement, so that whatever
+ * runs at once, what is captured or refunded, on its way or in doubt never exceeds what there is.
+ */
+export interface FollowUpJournal {
+  open(followUp: FollowUp): Promise<FollowUpOpened>;
+  /** For an entry that is FAILED with source NOT_SENT: reserves again; attempt + 1, same PSP key. */
+  reopen(recorded: Recorded): Promise<FollowUpOpened>;
+  /** Takes over the payment's first entry if it is without an outcome and due. */
+  takeOverFirst(payment: Payment): Promise<Doubt | undefined>;
+}
+
 /** The database did not answer in time or at all; what the statement did is not known. */
 export class JournalUnavailable extends Error {
   override readonly name = 'JournalUnavailable';
@@ -100,7 +161,37 @@ export function chargeOf({ entry, payment }: Recorded): Charge {
     amountMinor: entry.amountMinor,
     currency: entry.currency,
     paymentMethod: payment.paymentMethod,
+    ...(entry.operation === 'AUTHORIZE' ? { capture: false } : {}),
   };
+}
+
+function orderOf({ entry, payment }: Recorded): FollowUpOrder {
+  return {
+    reference: entry.id,
+    pspKey: entry.pspIdempotencyKey,
+    chargeReference: payment.pspReference ?? '',
+    amountMinor: entry.amountMinor,
+    currency: entry.currency,
+  };
+}
+
+/** Sends what an entry stands for. */
+export function sendTo(psp: Psp, recorded: Recorded): Promise<Outcome> {
+  switch (recorded.entry.operation) {
+    case 'CHARGE':
+    case 'AUTHORIZE':
+      return psp.charge(chargeOf(recorded));
+    case 'CAPTURE':
+      return psp.capture(orderOf(recorded));
+    case 'VOID':
+      return psp.void(orderOf(recorded));
+    case 'REFUND':
+      return psp.refund(orderOf(recorded));
+    case 'CONFIRM':
+      return psp.confirm(orderOf(recorded));
+    case 'CANCEL':
+      return Promise.resolve({ kind: 'rejected', code: 'nothing to send' });
+  }
 }
 
 /** How a payment is looked for; exactly one way. */
@@ -110,8 +201,26 @@ export type PaymentLookup =
 
 export interface PageRequest {
   readonly first: number;
-  /** The id of the last payment the caller has seen. */
+  /** The id of the last one the caller has seen. */
   readonly after: string | undefined;
+}
+
+/** Which payments; all members that are there must be met. */
+export interface PaymentFilter {
+  readonly status?: readonly PaymentStatus[] | undefined;
+  readonly currency?: string | undefined;
+  readonly amountMin?: number | undefined;
+  readonly amountMax?: number | undefined;
+  readonly createdAfter?: Date | undefined;
+  readonly createdBefore?: Date | undefined;
+  readonly transactionId?: string | undefined;
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
+}
+
+export interface PaymentPageRequest extends PageRequest {
+  readonly filter?: PaymentFilter;
+  /** Newest first if left out. */
+  readonly oldestFirst?: boolean;
 }
 
 /** Reads for callers. Payments that were never sent are not shown. Throws `JournalUnavailable`. */
@@ -119,7 +228,7 @@ export interface PaymentReader {
   /** In the order of the ids; undefined where the merchant has no such payment. */
   byIds(merchantId: string, ids: readonly string[]): Promise<readonly (Payment | undefined)[]>;
   find(merchantId: string, lookup: PaymentLookup): Promise<Payment | undefined>;
-  /** Newest first; one more than asked for, if there is one. */
-  page(merchantId: string, request: PageRequest): Promise<readonly Payment[]>;
+  /** One more than asked for, if there is one. */
+  page(merchantId: string, request: PaymentPageRequest): Promise<readonly Payment[]>;
   entryByKey(merchantId: string, key: string): Promise<Recorded | undefined>;
 }

@@ -1,5 +1,5 @@
 import { concludeDoubt, concludeFound } from './conclude.ts';
-import { chargeOf, type Doubt, type Journal, type Psp } from './ports.ts';
+import { type Doubt, type Journal, type Psp, sendTo } from './ports.ts';
 
 export interface ResolveDeps {
   readonly journal: Journal;
@@ -47,7 +47,8 @@ export async function recoverOnce(deps: ResolveDeps, limit: number): Promise<Rec
   return report;
 }
 
-async function resolveDoubt(
+/** Asks the PSP about one entry that was taken over, and writes what it says. */
+export async function resolveDoubt(
   deps: ResolveDeps,
   doubt: Doubt,
   elapsedMs: () => number,
@@ -63,7 +64,7 @@ async function resolveDoubt(
     resent = step.kind === 'resend';
     const conclusion =
       step.kind === 'resend'
-        ? concludeDoubt(about, await deps.psp.charge(chargeOf(doubt)))
+        ? concludeDoubt(about, await sendTo(deps.psp, doubt))
         : step.conclusion;
     const { moved, entry } = await deps.journal.settle(doubt, conclusion);
     return { fate: moved ? fateOf(entry.state) : 'lost', resent };

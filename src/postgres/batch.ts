@@ -10,8 +10,18 @@ export interface BatchOptions<I, O> {
   readonly maxWaiting: number;
   /** How many statements may be under way at once. */
   readonly slots: number;
+  /**
+   * Items of one lane share a statement only if they are of one kind, and never if they are of none:
+   * the later ones wait for the next statement.
+   */
+  readonly laneOf?: (item: I) => Lane;
   /** True for errors that every item would meet alike; after others the bad item is looked for. */
   readonly concernsAll: (error: unknown) => boolean;
+}
+
+export interface Lane {
+  readonly name: string;
+  readonly kind?: string | undefined;
 }
 
 interface Waiting<I, O> {
@@ -58,15 +68,33 @@ export class Batch<I, O> {
   }
 
   #flush(): void {
-    const { maxItems } = this.#options;
-    const gathered = this.#waiting.slice(0, maxItems);
-    this.#waiting = this.#waiting.slice(maxItems);
+    const gathered = this.#gather();
     this.#underWay += 1;
     void this.#together(gathered).finally(() => {
       this.#underWay -= 1;
       this.#schedule();
     });
     this.#schedule();
+  }
+
+  #gather(): Waiting<I, O>[] {
+    const { maxItems, laneOf } = this.#options;
+    const waiting = this.#waiting;
+    if (laneOf === undefined) {
+      this.#waiting = waiting.slice(maxItems);
+      return waiting.slice(0, maxItems);
+    }
+    const lanes = new Map<string, string | undefined>();
+    const gathered: Waiting<I, O>[] = [];
+    this.#waiting = waiting.filter((one) => {
+      if (gathered.length >= maxItems) return true;
+      const { name, kind } = laneOf(one.item);
+      if (lanes.has(name) && (kind === undefined || lanes.get(name) !== kind)) return true;
+      lanes.set(name, kind);
+      gathered.push(one);
+      return false;
+    });
+    return gathered;
   }
 
   /** One bad item fails alone: a batch that is refused is halved until it is found. */

@@ -1,8 +1,12 @@
+export { PostgresCancels } from './cancels.ts';
 export { unsafeSettings, whyNotReady } from './checks.ts';
 export { Database } from './connect.ts';
+export { PostgresExpiries } from './expiries.ts';
+export { PostgresFollowUps } from './follow-ups.ts';
 export { Identities } from './identities.ts';
 export { type JournalOptions, PostgresJournal } from './journal.ts';
 export { type KeyInfo, Keys, SCOPES, type Scope } from './keys.ts';
+export { PostgresLedgerReader } from './ledger-reader.ts';
 export { migrate, migrationsIn } from './migrate.ts';
 export { openWork } from './open-work.ts';
 export { PostgresPaymentReader } from './payment-reader.ts';

@@ -10,23 +10,16 @@ import {
   type Opened,
   type Recorded,
   type Settled,
-  statusAfter,
 } from '../payments/index.ts';
 import { Batch } from './batch.ts';
 import type { Database, Row } from './connect.ts';
 import { NotRun, orUnavailable } from './not-run.ts';
 import { type Draft, draftOf, newHold, openRow, type Reopening, reopenRow } from './open-rows.ts';
+import { SETTLE, TAKE_OVER } from './outcome-statements.ts';
 import { toRecorded } from './rows.ts';
-import { settled, settleRow, type Told } from './settle-rows.ts';
+import { settled, settleRow, type Told, toDoubt } from './settle-rows.ts';
 import { StatementRefused } from './statement-refused.ts';
-import {
-  OPEN,
-  READ_BY_KEY,
-  READ_LIVE_BY_TRANSACTION_ID,
-  REOPEN,
-  SETTLE,
-  TAKE_OVER,
-} from './statements.ts';
+import { OPEN, READ_BY_KEY, READ_LIVE_BY_TRANSACTION_ID, REOPEN } from './statements.ts';
 import { TakeBack } from './take-back.ts';
 
 export interface JournalOptions {
@@ -62,7 +55,7 @@ export class PostgresJournal implements Journal {
     this.#database = database;
     this.#options = options;
     const opening = { ...BATCH, concernsAll, budgetMs: options.openBudgetMs };
-    const settling = { ...opening, budgetMs: options.settleBudgetMs };
+    const settling = { ...opening, budgetMs: options.settleBudgetMs, laneOf };
     this.#opens = new Batch({ ...opening, run: (drafts, ms) => this.#openAll(drafts, ms) });
     this.#reopens = new Batch({ ...opening, run: (asked, ms) => this.#reopenAll(asked, ms) });
     this.#settles = new Batch({ ...settling, run: (told, ms) => this.#settleAll(told, ms) });
@@ -110,13 +103,7 @@ export class PostgresJournal implements Journal {
     const { recoveryLeaseMs, settleBudgetMs } = this.#options;
     const parameters = [limit, ownerToken, recoveryLeaseMs, psp];
     const rows = await this.#database.run(TAKE_OVER, parameters, settleBudgetMs);
-    return rows.map((row) => {
-      const { entry, payment } = toRecorded(row);
-      const status = statusAfter(entry.operation, entry.state, entry.outcomeSource);
-      const ageMs = Number(row['age_ms']);
-      const checks = (row['checks'] as number) - 1;
-      return { entry, payment: { ...payment, status }, ownerToken, ageMs, checks };
-    });
+    return rows.map((row) => toDoubt(row, ownerToken));
   }
 
   async #open(payment: NewPayment, draft: Draft): Promise<Opened> {
@@ -176,7 +163,11 @@ export class PostgresJournal implements Journal {
 
   async #settleAll(told: readonly Told[], budgetMs: number): Promise<(Row | undefined)[]> {
     const asked = told.map(settleRow);
-    const rows = await this.#database.run(SETTLE, [JSON.stringify(asked)], budgetMs);
+    // Each statement takes the payments in one order, so that no two wait for each other.
+    const ordered = told.map((one, index) => ({ payment: paymentOf(one), row: asked[index] }));
+    ordered.sort((one, other) => (one.payment < other.payment ? -1 : 1));
+    const text = JSON.stringify(ordered.map(({ row }) => row));
+    const rows = await this.#database.run(SETTLE, [text], budgetMs);
     const byEvent = new Map(rows.map((row) => [row['event_id'], row]));
     return asked.map((row) => byEvent.get(row['event_id']));
   }
@@ -197,6 +188,13 @@ export class PostgresJournal implements Journal {
     );
   }
 }
+
+function paymentOf({ hold: { entry } }: Told): string {
+  return `${entry.merchantId} ${entry.paymentId}`;
+}
+
+/** One statement changes a payment once: what else is told of it waits for the next. */
+const laneOf = (told: Told) => ({ name: paymentOf(told) });
 
 /** A statement whose reply was lost finds its own row on the second run: it is ours after all. */
 function asOpened(recorded: Found, ownerToken: string): Opened {

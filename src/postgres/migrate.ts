@@ -14,10 +14,22 @@ const MIGRATION_LOCK = 7_301_135;
 export async function migrate(url: string, folder: string): Promise<void> {
   const client = postgres(url, { max: 1, onnotice: () => {} });
   try {
+    // Whoever may only serve cannot migrate, and need not where everything is applied.
+    if (await isUpToDate(client, folder)) return;
     await client`select pg_advisory_lock(${MIGRATION_LOCK})`;
     await applyMigrations(drizzle(client), { migrationsFolder: folder });
   } finally {
     await client.end({ timeout: 2 });
+  }
+}
+
+async function isUpToDate(client: postgres.Sql, folder: string): Promise<boolean> {
+  try {
+    const [row] = await client`select count(*)::int as applied from drizzle.__drizzle_migrations`;
+    return row?.['applied'] >= migrationsIn(folder);
+  } catch (error) {
+    if (error instanceof postgres.PostgresError) return false;
+    throw error;
   }
 }
 

@@ -21,14 +21,14 @@ export interface Draft extends NewPayment {
 }
 
 export function draftOf(payment: NewPayment): Draft {
+  return { ...payment, ...newEntry(payment.merchantId), paymentId: uuidV7() };
+}
+
+/** The ids of an entry that is to be written. */
+export function newEntry(merchantId: string) {
   const entryId = uuidV7();
-  return {
-    ...payment,
-    entryId,
-    paymentId: uuidV7(),
-    ownerToken: randomUUID(),
-    pspKey: uuidV5(`${payment.merchantId}/${entryId}`, PSP_KEYS),
-  };
+  const pspKey = uuidV5(`${merchantId}/${entryId}`, PSP_KEYS);
+  return { entryId, pspKey, ownerToken: randomUUID() };
 }
 
 export function openRow(draft: Draft, leaseMs: number, recoverAfterMs: number): Row {
@@ -37,7 +37,7 @@ export function openRow(draft: Draft, leaseMs: number, recoverAfterMs: number): 
     payment_id: draft.paymentId,
     entry_id: draft.entryId,
     idempotency_key: draft.idempotencyKey,
-    operation: 'CHARGE',
+    operation: draft.operation ?? 'CHARGE',
     amount_minor: draft.amountMinor,
     amount: decimal(draft),
     currency: draft.currency,
@@ -88,7 +88,7 @@ export function newHold(draft: Draft, row: Row): Hold {
       id: draft.entryId,
       paymentId,
       idempotencyKey: draft.idempotencyKey,
-      operation: 'CHARGE',
+      operation: draft.operation ?? 'CHARGE',
       amountMinor,
       currency,
       psp: draft.psp,
@@ -103,6 +103,7 @@ export function newHold(draft: Draft, row: Row): Hold {
       declineCode: null,
       softDecline: null,
       reason: null,
+      request: null,
       nextCheckAt: null,
       createdAt,
       settledAt: null,
@@ -116,7 +117,14 @@ export function newHold(draft: Draft, row: Row): Hold {
       status: 'PROCESSING',
       authorizedMinor: 0,
       capturedMinor: 0,
+      captureReservedMinor: 0,
       refundedMinor: 0,
+      refundReservedMinor: 0,
+      voidReserved: false,
+      psp: draft.psp,
+      pspReference: null,
+      authorizedUntil: null,
+      nextActionUrl: null,
       paymentMethod,
       description: draft.description,
       metadata: row['metadata'] as Recorded['payment']['metadata'],

@@ -1,15 +1,16 @@
 import { validate as isUuid } from 'uuid';
 import {
   JournalUnavailable,
-  type PageRequest,
   type Payment,
   type PaymentLookup,
+  type PaymentPageRequest,
   type PaymentReader,
   type Recorded,
 } from '../payments/index.ts';
 import { Batch } from './batch.ts';
 import type { Database } from './connect.ts';
 import { orUnavailable } from './not-run.ts';
+import { pageStatement } from './payment-pages.ts';
 import { ENTRY_COLUMNS, PAYMENT_COLUMNS, toPayment, toRecorded } from './rows.ts';
 import { FREE_STATUSES } from './tables.ts';
 
@@ -33,9 +34,6 @@ const FIND: Readonly<Record<PaymentLookup['by'], string>> = {
   idempotencyKey: BY_ENTRY('idempotency_key'),
   pspReference: BY_ENTRY('psp_reference'),
 };
-
-const PAGE = `${OF_MERCHANT} and ($2::uuid is null or p.id < $2::uuid)
-  order by p.id desc limit $3::integer`;
 
 const ENTRY_BY_KEY = `
 select ${ENTRY_COLUMNS}, ${PAYMENT_COLUMNS} from journal_entries e
@@ -85,9 +83,9 @@ export class PostgresPaymentReader implements PaymentReader {
     return rows.map(toPayment)[0];
   }
 
-  async page(merchantId: string, { first, after }: PageRequest): Promise<readonly Payment[]> {
-    const rows = await this.#run(PAGE, [merchantId, after ?? null, first + 1]);
-    return rows.map(toPayment);
+  async page(merchantId: string, request: PaymentPageRequest): Promise<readonly Payment[]> {
+    const { text, parameters } = pageStatement(merchantId, request);
+    return (await this.#run(text, parameters)).map(toPayment);
   }
 
   async entryByKey(merchantId: string, key: string): Promise<Recorded | undefined> {

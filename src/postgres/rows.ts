@@ -4,7 +4,9 @@ import type { Row } from './connect.ts';
 /** The columns that `toPayment` reads, of the table aliased `p`. */
 export const PAYMENT_COLUMNS = `
   p.merchant_id, p.id as payment_id, p.transaction_id, p.amount_minor as payment_amount_minor,
-  p.currency, p.status, p.authorized_minor, p.captured_minor, p.refunded_minor, p.payment_method,
+  p.currency, p.status, p.authorized_minor, p.captured_minor, p.capture_reserved_minor, p.refunded_minor,
+  p.refund_reserved_minor, p.void_reserved, p.psp as payment_psp,
+  p.psp_reference as payment_psp_reference, p.authorized_until, p.next_action_url, p.payment_method,
   p.description, p.metadata, p.version, p.next_check_at as payment_next_check_at,
   p.created_at as payment_created_at, p.updated_at`;
 
@@ -13,7 +15,7 @@ export const ENTRY_COLUMNS = `
   e.merchant_id, e.id as entry_id, e.payment_id, e.idempotency_key, e.operation, e.amount_minor,
   e.currency, e.psp, e.fingerprint_version, e.fingerprint, e.state, e.outcome_source, e.attempt,
   e.owner_token, e.psp_idempotency_key, e.psp_reference, e.decline_code, e.soft_decline, e.reason,
-  e.next_check_at, e.created_at, e.settled_at,
+  e.request,  e.next_check_at, e.created_at, e.settled_at,
   least(2147483647, greatest(0, extract(epoch from e.lease_until - clock_timestamp()) * 1000))::integer
     as lease_left_ms`;
 
@@ -25,9 +27,11 @@ export function toPayment(row: Row): Payment {
     amountMinor: Number(row['payment_amount_minor']),
     currency: row['currency'] as string,
     status: row['status'] as Payment['status'],
-    authorizedMinor: Number(row['authorized_minor']),
-    capturedMinor: Number(row['captured_minor']),
-    refundedMinor: Number(row['refunded_minor']),
+    ...sumsOf(row),
+    psp: row['payment_psp'] as string | null,
+    pspReference: row['payment_psp_reference'] as string | null,
+    authorizedUntil: row['authorized_until'] as Date | null,
+    nextActionUrl: row['next_action_url'] as string | null,
     paymentMethod: row['payment_method'] as string,
     description: row['description'] as string | null,
     metadata: row['metadata'] as Payment['metadata'],
@@ -35,6 +39,18 @@ export function toPayment(row: Row): Payment {
     nextCheckAt: row['payment_next_check_at'] as Date | null,
     createdAt: row['payment_created_at'] as Date,
     updatedAt: row['updated_at'] as Date,
+  };
+}
+
+/** What of a payment changes with its operations. */
+export function sumsOf(row: Row) {
+  return {
+    authorizedMinor: Number(row['authorized_minor']),
+    capturedMinor: Number(row['captured_minor']),
+    captureReservedMinor: Number(row['capture_reserved_minor']),
+    refundedMinor: Number(row['refunded_minor']),
+    refundReservedMinor: Number(row['refund_reserved_minor']),
+    voidReserved: row['void_reserved'] as boolean,
   };
 }
 
@@ -59,6 +75,7 @@ export function toEntry(row: Row): JournalEntry {
     declineCode: row['decline_code'] as string | null,
     softDecline: row['soft_decline'] as boolean | null,
     reason: row['reason'] as string | null,
+    request: row['request'] as JournalEntry['request'],
     nextCheckAt: row['next_check_at'] as Date | null,
     createdAt: row['created_at'] as Date,
     settledAt: row['settled_at'] as Date | null,

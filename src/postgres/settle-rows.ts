@@ -1,6 +1,15 @@
 import { v7 as uuidV7 } from 'uuid';
-import { type Conclusion, type Hold, type Recorded, statusAfter } from '../payments/index.ts';
+import {
+  type Conclusion,
+  type Doubt,
+  type Hold,
+  isFirst,
+  type Payment,
+  type Recorded,
+  statusAfter,
+} from '../payments/index.ts';
 import type { Row } from './connect.ts';
+import { sumsOf, toRecorded } from './rows.ts';
 
 /** What T2 is told of one entry. */
 export interface Told {
@@ -23,7 +32,16 @@ export function settleRow({ hold, conclusion }: Told): Row {
     soft_decline: conclusion.softDecline,
     reason: conclusion.reason,
     next_check_ms: conclusion.nextCheckMs,
-    payment_status: statusAfter(entry.operation, conclusion.state, conclusion.source),
+    next_action_url: conclusion.nextActionUrl ?? null,
+    authorized_until: conclusion.authorizedUntil?.toISOString() ?? null,
+    payment_status: isFirst(entry.operation)
+      ? statusAfter(
+          entry.operation,
+          conclusion.state,
+          conclusion.source,
+          conclusion.nextActionUrl ?? null,
+        )
+      : null,
     event_id: uuidV7(),
   };
 }
@@ -32,7 +50,6 @@ export function settleRow({ hold, conclusion }: Told): Row {
 export function settled({ entry, payment }: Hold, conclusion: Conclusion, row: Row): Recorded {
   const { state, source, declineCode, softDecline, reason } = conclusion;
   const nextCheckAt = row['next_check_at'] as Date | null;
-  const capturedMinor = payment.capturedMinor + (state === 'SUCCEEDED' ? entry.amountMinor : 0);
   return {
     entry: {
       ...entry,
@@ -47,12 +64,26 @@ export function settled({ entry, payment }: Hold, conclusion: Conclusion, row: R
     },
     payment: {
       ...payment,
-      status: statusAfter(entry.operation, state, source),
-      authorizedMinor: capturedMinor,
-      capturedMinor,
-      nextCheckAt,
+      ...sumsOf(row),
+      status: row['status'] as Payment['status'],
+      psp: entry.psp,
+      pspReference: row['payment_psp_reference'] as string | null,
+      authorizedUntil: row['authorized_until'] as Date | null,
+      nextActionUrl: row['next_action_url'] as string | null,
+      nextCheckAt: row['payment_next_check_at'] as Date | null,
       version: row['version'] as number,
       updatedAt: row['updated_at'] as Date,
     },
   };
+}
+
+/** An entry as it was taken over; the payment's status is that of the entry by now. */
+export function toDoubt(row: Row, ownerToken: string): Doubt {
+  const { entry, payment } = toRecorded(row);
+  const status = isFirst(entry.operation)
+    ? statusAfter(entry.operation, entry.state, entry.outcomeSource, payment.nextActionUrl)
+    : payment.status;
+  const ageMs = Number(row['age_ms']);
+  const checks = (row['checks'] as number) - 1;
+  return { entry, payment: { ...payment, status }, ownerToken, ageMs, checks };
 }

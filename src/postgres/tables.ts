@@ -1,10 +1,8 @@
 import { sql } from 'drizzle-orm';
 import {
-  bigint,
   boolean,
   char,
   check,
-  customType,
   foreignKey,
   index,
   integer,
@@ -14,19 +12,22 @@ import {
   primaryKey,
   smallint,
   text,
-  timestamp,
   unique,
   uniqueIndex,
   uuid,
   varchar,
 } from 'drizzle-orm/pg-core';
 import {
+  ACCOUNTS,
   ENTRY_STATES,
   MAX_AMOUNT_MINOR,
   OPERATIONS,
   OUTCOME_SOURCES,
   PAYMENT_STATUSES,
 } from '../payments/index.ts';
+import { at, bytea, minor, oneOf } from './columns.ts';
+
+export * from './access-tables.ts';
 
 /**
  * The tables. Every primary key and UNIQUE starts with merchant_id, so that they can be partitioned
@@ -34,41 +35,9 @@ import {
  * `drizzle/`.
  */
 
-const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
-const at = (name: string) => timestamp(name, { withTimezone: true, mode: 'date' });
-const minor = (name: string) => bigint(name, { mode: 'number' });
-const oneOf = (values: readonly string[]) =>
-  sql.raw(`in (${values.map((value) => `'${value}'`).join(', ')})`);
-
 /** Statuses in which a payment no longer holds its transaction id. */
 export const FREE_STATUSES = ['DECLINED', 'FAILED', 'VOIDED', 'EXPIRED', 'NOT_SENT'] as const;
 const OPEN_STATES = ['SENDING', 'UNKNOWN', 'PENDING'] as const;
-
-export const merchants = pgTable('merchants', {
-  id: uuid('id').primaryKey(),
-  name: text('name').notNull(),
-  createdAt: at('created_at').notNull().default(sql`clock_timestamp()`),
-});
-
-export const apiKeys = pgTable(
-  'api_keys',
-  {
-    merchantId: uuid('merchant_id')
-      .notNull()
-      .references(() => merchants.id),
-    id: uuid('id').notNull(),
-    /** SHA-256 of the key; the key itself is shown once and kept nowhere. */
-    keyHash: bytea('key_hash').notNull(),
-    /** The first characters, to tell keys apart. */
-    prefix: text('prefix').notNull(),
-    name: text('name').notNull(),
-    scopes: text('scopes').array().notNull(),
-    expiresAt: at('expires_at'),
-    revokedAt: at('revoked_at'),
-    createdAt: at('created_at').notNull().default(sql`clock_timestamp()`),
-  },
-  (t) => [primaryKey({ columns: [t.merchantId, t.id] }), index('api_keys_hash').on(t.keyHash)],
-);
 
 export const payments = pgTable(
   'payments',
@@ -84,6 +53,12 @@ export const payments = pgTable(
     captureReservedMinor: minor('capture_reserved_minor').notNull().default(0),
     refundedMinor: minor('refunded_minor').notNull().default(0),
     refundReservedMinor: minor('refund_reserved_minor').notNull().default(0),
+    voidReserved: boolean('void_reserved').notNull().default(false),
+    /** The adapter and the PSP's own id of the charge; null until it answered. */
+    psp: text('psp'),
+    pspReference: text('psp_reference'),
+    authorizedUntil: at('authorized_until'),
+    nextActionUrl: text('next_action_url'),
     paymentMethod: text('payment_method').notNull(),
     description: text('description'),
     metadata: jsonb('metadata'),
@@ -97,8 +72,14 @@ export const payments = pgTable(
     uniqueIndex('payments_live_transaction_id')
       .on(t.merchantId, t.transactionId)
       .where(sql`${t.transactionId} is not null and not (${t.status} ${oneOf(FREE_STATUSES)})`),
+    index('payments_authorized_until')
+      .on(t.authorizedUntil)
+      .where(sql`${t.status} = 'AUTHORIZED' and ${t.authorizedUntil} is not null`),
     check('payments_status', sql`${t.status} ${oneOf(PAYMENT_STATUSES)}`),
-    check('payments_amount', sql`${t.amountMinor} between 1 and ${sql.raw(`${MAX_AMOUNT_MINOR}`)}`),
+    check(
+      'payments_amount',
+      sql`${t.amountMinor} between 1 and ${sql.raw(`${MAX_AMOUNT_MINOR}`)} or ${t.amountMinor} = 0 and ${t.status} = 'NOT_SENT'`,
+    ),
     check(
       'payments_authorized',
       sql`${t.authorizedMinor} >= 0 and ${t.authorizedMinor} <= ${t.amountMinor}`,
@@ -110,6 +91,10 @@ export const payments = pgTable(
     check(
       'payments_refunded',
       sql`${t.refundedMinor} >= 0 and ${t.refundReservedMinor} >= 0 and ${t.refundedMinor} + ${t.refundReservedMinor} <= ${t.capturedMinor}`,
+    ),
+    check(
+      'payments_void',
+      sql`not (${t.voidReserved} or ${t.status} = 'VOIDED') or ${t.capturedMinor} + ${t.captureReservedMinor} = 0`,
     ),
   ],
 );
@@ -139,6 +124,8 @@ export const journalEntries = pgTable(
     declineCode: text('decline_code'),
     softDecline: boolean('soft_decline'),
     reason: text('reason'),
+    /** The arguments of a follow-up as they came. */
+    request: jsonb('request'),
     checks: integer('checks').notNull().default(0),
     nextCheckAt: at('next_check_at'),
     sentAt: at('sent_at').notNull(),
@@ -172,7 +159,7 @@ export const journalEntries = pgTable(
     check('journal_entries_key', sql`${t.idempotencyKey} ~ '^[!-~]+$'`),
     check(
       'journal_entries_amount',
-      sql`${t.amountMinor} > 0 and ${t.exponent} between 0 and 4 and ${t.amount} * (array[1, 10, 100, 1000, 10000])[${t.exponent} + 1] = ${t.amountMinor}`,
+      sql`(${t.amountMinor} > 0 or ${t.operation} = 'CANCEL' and ${t.amountMinor} = 0) and ${t.exponent} between 0 and 4 and ${t.amount} * (array[1, 10, 100, 1000, 10000])[${t.exponent} + 1] = ${t.amountMinor}`,
     ),
     check(
       'journal_entries_settled',
@@ -205,6 +192,7 @@ export const postings = pgTable(
       foreignColumns: [journalEntries.merchantId, journalEntries.id],
     }),
     check('postings_direction', sql`${t.direction} in ('DEBIT', 'CREDIT')`),
+    check('postings_account', sql`${t.account} ${oneOf(ACCOUNTS)}`),
     check('postings_leg', sql`${t.leg} > 0`),
     check('postings_amount', sql`${t.amountMinor} between 1 and ${sql.raw(`${MAX_AMOUNT_MINOR}`)}`),
   ],

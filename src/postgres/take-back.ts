@@ -2,8 +2,9 @@ import { type Conclusion, JournalUnavailable } from '../payments/index.ts';
 import { Batch } from './batch.ts';
 import type { Database } from './connect.ts';
 import { type Draft, newHold, openRow, type Reopening, reopenRow } from './open-rows.ts';
+import { SETTLE } from './outcome-statements.ts';
 import { settleRow } from './settle-rows.ts';
-import { REOPEN, SETTLE } from './statements.ts';
+import { REOPEN } from './statements.ts';
 
 /** In half of this, a database that comes back is early enough, in ms. */
 const BUDGET_MS = 60_000;
@@ -15,7 +16,8 @@ const GATHERING = {
   concernsAll: (error: unknown) => error instanceof JournalUnavailable,
 } as const;
 
-const NEVER_SENT: Conclusion = {
+/** What an entry comes to whose T1 never answered. */
+export const NEVER_SENT: Conclusion = {
   state: 'FAILED',
   source: 'NOT_SENT',
   pspReference: null,

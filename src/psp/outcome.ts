@@ -9,16 +9,25 @@ const LONGEST_RETRY_AFTER_MS = 60_000;
 const known = z.object({ id: z.string().min(1).max(255), reference: z.string() });
 const charge = z.discriminatedUnion('status', [
   known.extend({
-    status: z.literal('succeeded'),
+    status: z.enum(['succeeded', 'expired']),
     amountMinor: z.int().positive(),
     currency: z.string().regex(/^[A-Za-z]{3}$/),
+    authorizedUntil: z.iso.datetime().optional().catch(undefined),
   }),
   known.extend({
     status: z.literal('declined'),
     declineCode: z.string().nullish(),
     soft: z.boolean().nullish(),
   }),
-  known.extend({ status: z.enum(['pending', 'requires_action']) }),
+  known.extend({ status: z.literal('pending') }),
+  known.extend({
+    status: z.literal('requires_action'),
+    nextActionUrl: z
+      .url({ protocol: /^https?$/ })
+      .max(2_000)
+      .optional()
+      .catch(undefined),
+  }),
 ]);
 const books = z.object({ data: z.array(z.unknown()) });
 const invalidRequest = z.object({ error: z.object({ code: z.literal('invalid_request') }) });
@@ -75,11 +84,16 @@ function outcomeOfObject(body: unknown, reference: string): Outcome {
   if (data.reference !== reference) return unknown('answer about another reference');
   switch (data.status) {
     case 'succeeded':
+    case 'expired':
       return {
         kind: 'succeeded',
         pspReference: data.id,
         amountMinor: data.amountMinor,
         currency: data.currency.toUpperCase(),
+        ...(data.authorizedUntil === undefined
+          ? {}
+          : { authorizedUntil: new Date(data.authorizedUntil) }),
+        ...(data.status === 'expired' ? { expired: true } : {}),
       };
     case 'declined':
       return {
@@ -89,8 +103,11 @@ function outcomeOfObject(body: unknown, reference: string): Outcome {
         soft: data.soft === true,
       };
     case 'pending':
-    case 'requires_action':
       return { kind: 'pending', pspReference: data.id };
+    case 'requires_action':
+      return data.nextActionUrl === undefined
+        ? { kind: 'pending', pspReference: data.id }
+        : { kind: 'pending', pspReference: data.id, nextActionUrl: data.nextActionUrl };
   }
 }
 

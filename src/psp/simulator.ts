@@ -49,8 +49,8 @@ export function createSimulatorPsp(given: SimulatorPspSettings): Psp & { close()
   const breaker = new Breaker(settings.breaker);
   const deadlineMs = settings.timeoutMs;
 
-  async function charge(order: Charge): Promise<Outcome> {
-    const call = chargeCall(order, prefix, deadlineMs);
+  async function send(order: Order, path: string, more: object): Promise<Outcome> {
+    const call = orderCall(order, `${prefix}${path}`, more, deadlineMs);
     const reply = await breaker.run((onSent) => exchange(charges, call, onSent));
     if (reply.kind !== 'open') return outcomeOf(reply, order.reference);
     return { kind: 'notSent', reason: 'PSP not reachable', retryAfterMs: reply.retryAfterMs };
@@ -67,7 +67,21 @@ export function createSimulatorPsp(given: SimulatorPspSettings): Psp & { close()
     name: 'simulator',
     keyWindowMs: KEY_WINDOW_MS,
     settlingMs: settings.settlingMs,
-    charge,
+    charge: ({ amountMinor, currency, paymentMethod, capture = true, ...order }) =>
+      send(order, '/v1/charges', {
+        amountMinor,
+        currency,
+        source: paymentMethod,
+        capture,
+        metadata: {},
+      }),
+    capture: ({ chargeReference, amountMinor, ...order }) =>
+      send(order, `${pathOf(chargeReference)}/capture`, { amountMinor }),
+    void: ({ chargeReference, ...order }) => send(order, `${pathOf(chargeReference)}/void`, {}),
+    confirm: ({ chargeReference, ...order }) =>
+      send(order, `${pathOf(chargeReference)}/confirm`, {}),
+    refund: ({ chargeReference, amountMinor, ...order }) =>
+      send(order, '/v1/refunds', { charge: chargeReference, amountMinor }),
     find,
     close: async () => {
       closing ??= Promise.all([charges.close(), lookups.close()]);
@@ -76,21 +90,22 @@ export function createSimulatorPsp(given: SimulatorPspSettings): Psp & { close()
   };
 }
 
-/** The same bytes for the same charge, whenever it is sent. */
-function chargeCall(order: Charge, prefix: string, deadlineMs: number): HttpCall {
-  const { reference, pspKey, amountMinor, currency, paymentMethod } = order;
+type Order = Pick<Charge, 'reference' | 'pspKey'>;
+
+const pathOf = (chargeReference: string) => `/v1/charges/${encodeURIComponent(chargeReference)}`;
+
+/** The same bytes for the same order, whenever it is sent. */
+function orderCall(
+  { reference, pspKey }: Order,
+  path: string,
+  more: object,
+  deadlineMs: number,
+): HttpCall {
   return {
     method: 'POST',
-    path: `${prefix}/v1/charges`,
+    path,
     headers: { 'content-type': 'application/json', 'idempotency-key': pspKey },
-    body: JSON.stringify({
-      reference,
-      amountMinor,
-      currency,
-      source: paymentMethod,
-      capture: true,
-      metadata: {},
-    }),
+    body: JSON.stringify({ reference, ...more }),
     deadlineMs,
   };
 }

@@ -62,6 +62,7 @@ export async function administer(
 function change({ settings, clerk, webhooks }: AdminParts, changes: SettingsBody): void {
   settings.lookupLagMs = changes.lookupLagMs ?? settings.lookupLagMs;
   settings.keyWindowMs = changes.keyWindowMs ?? settings.keyWindowMs;
+  settings.authorizationWindowMs = changes.authorizationWindowMs ?? settings.authorizationWindowMs;
   if (changes.seed !== undefined) {
     settings.seed = changes.seed;
     webhooks.reseed(changes.seed);

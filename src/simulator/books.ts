@@ -127,6 +127,7 @@ export class Books {
       capturedMinor: 0,
       refundedMinor: 0,
       voided: false,
+      refusal: null,
     };
     this.#byId.set(operation.id, booked);
     this.#byKey.set(operation.idempotencyKey, booked);
@@ -144,12 +145,22 @@ export class Books {
     const { kind, amountMinor } = booked.operation;
     booked.executedAt = at;
     if (kind === 'charge' || kind === 'capture') booked.capturedMinor = amountMinor;
-    this.#executions.push(booked);
+    if (kind !== 'confirm') this.#executions.push(booked);
+  }
+
+  /** The buyer has done it, or failed to: the charge goes on. */
+  #confirm(target: Booked, { status, declineCode, at }: Operation): void {
+    if (status === 'succeeded') this.#settled(target, at);
+    else if (status === 'declined' && declineCode !== 'charge_not_waiting') {
+      target.refusal = declineCode;
+    }
   }
 
   /** A follow-up that is not refused takes its part of the charge at once, pending or not. */
-  #claimOnCharge({ kind, status, charge, amountMinor }: Operation): void {
+  #claimOnCharge(operation: Operation): void {
+    const { kind, status, charge, amountMinor } = operation;
     const target = charge === null ? undefined : this.#byId.get(charge);
+    if (kind === 'confirm' && target !== undefined) this.#confirm(target, operation);
     if (target === undefined || (status !== 'succeeded' && status !== 'pending')) return;
     if (kind === 'capture') target.capturedMinor += amountMinor;
     if (kind === 'refund') target.refundedMinor += amountMinor;

@@ -15,6 +15,7 @@ const PREFIXES: Readonly<Record<Kind, string>> = {
   capture: 'cp',
   void: 'vo',
   refund: 're',
+  confirm: 'cf',
 };
 const PLAIN: Manner = { delivery: 'plain', retryAfterMs: 1_000, dripMs: 2_000 };
 const OK = planOf('ok') as Plan;
@@ -125,10 +126,13 @@ export class Clerk {
   /** Writes the operation down; undefined if the charge it belongs to does not exist. */
   async #execute(command: Command, plan: Plan): Promise<Booked | undefined> {
     const target = command.charge === null ? undefined : this.#books.byId(command.charge);
-    const decided = decide(command, plan, target, this.#nextId(command.kind), Date.now());
+    const id = this.#nextId(command.kind);
+    const { authorizationWindowMs } = this.#settings;
+    const decided = decide(command, plan, target, id, Date.now(), authorizationWindowMs);
     if (decided.kind === 'no-such-charge') return undefined;
     const booked = await this.#books.record(decided.operation);
-    this.#webhooks.announce(booked);
+    // A confirmation is no event; that the charge goes on is one.
+    this.#webhooks.announce(command.kind === 'confirm' ? (target ?? booked) : booked);
     if (decided.operation.settlesAt !== null) this.#settleLater(booked);
     return booked;
   }

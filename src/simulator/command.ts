@@ -29,20 +29,22 @@ const chargeBody = z.object({
   metadata: z.record(z.string(), z.unknown()).optional(),
 });
 const captureBody = z.object({ reference, amountMinor });
+/** Of a void and of a confirmation: the whole charge. */
 const voidBody = z.object({ reference });
 const refundBody = z.object({ reference, charge: z.string().min(1).max(255), amountMinor });
 
 /** What a POST path orders; the id is the charge's. */
 export type Order =
   | { readonly verb: 'charge' | 'refund' }
-  | { readonly verb: 'capture' | 'void'; readonly charge: string };
+  | { readonly verb: 'capture' | 'void' | 'confirm'; readonly charge: string };
 
 export function orderOf(path: string): Order | undefined {
   if (path === '/v1/charges') return { verb: 'charge' };
   if (path === '/v1/refunds') return { verb: 'refund' };
-  const parts = /^\/v1\/charges\/([^/]+)\/(capture|void)$/.exec(path);
+  const parts = /^\/v1\/charges\/([^/]+)\/(capture|void|confirm)$/.exec(path);
   if (parts === null) return undefined;
-  return { verb: parts[2] === 'void' ? 'void' : 'capture', charge: parts[1] ?? '' };
+  const verb = parts[2] as 'capture' | 'void' | 'confirm';
+  return { verb, charge: parts[1] ?? '' };
 }
 
 /** The command, or undefined if the body is not what the path asks for. */
@@ -85,12 +87,13 @@ function parse(order: Order, body: unknown): Parsed | undefined {
         ? undefined
         : { kind: 'capture', ...data, currency: null, source: null, charge: order.charge };
     }
-    case 'void': {
+    case 'void':
+    case 'confirm': {
       const { data } = voidBody.safeParse(body);
       const nothing = { amountMinor: null, currency: null, source: null };
       return data === undefined
         ? undefined
-        : { kind: 'void', ...data, ...nothing, charge: order.charge };
+        : { kind: order.verb, ...data, ...nothing, charge: order.charge };
     }
   }
 }

@@ -1,6 +1,6 @@
 import type { Plan } from './behaviours.ts';
 import type { Command } from './command.ts';
-import type { Booked, Operation } from './operation.ts';
+import { type Booked, isExpired, type Operation } from './operation.ts';
 
 /** A follow-up without its charge, or a charge without its currency. */
 export type Decided =
@@ -17,10 +17,11 @@ export function decide(
   target: Booked | undefined,
   id: string,
   now: number,
+  authorizationWindowMs: number,
 ): Decided {
   const isFollowUp = command.charge !== null;
   if (isFollowUp && !isCharge(target)) return { kind: 'no-such-charge' };
-  const refusal = target === undefined ? null : refusalOf(command, target);
+  const refusal = target === undefined ? null : refusalOf(command, target, now);
   const asked = command.amountMinor ?? target?.operation.amountMinor ?? 0;
   const status = refusal === null ? plan.status : 'declined';
   return {
@@ -39,6 +40,7 @@ export function decide(
       soft: refusal === null && plan.soft,
       at: now,
       settlesAt: status === 'pending' ? now + plan.settleMs : null,
+      ...(command.kind === 'authorize' ? { expiresAt: now + authorizationWindowMs } : {}),
     },
   };
 }
@@ -48,16 +50,23 @@ function isCharge(target: Booked | undefined): boolean {
 }
 
 /** Why the charge does not allow it, as a decline code; null if it does. */
-function refusalOf({ kind, amountMinor }: Command, target: Booked): string | null {
+function refusalOf({ kind, amountMinor }: Command, target: Booked, now: number): string | null {
   const { operation, executedAt, capturedMinor, refundedMinor, voided } = target;
   const wanted = amountMinor ?? 0;
+  if (kind === 'confirm') return isWaiting(target) ? null : 'charge_not_waiting';
   if (executedAt === null) return 'charge_not_succeeded';
   if (voided) return 'charge_voided';
+  if (isExpired(target, now)) return 'authorization_expired';
   if (kind === 'void') return capturedMinor > 0 ? 'charge_captured' : null;
   if (kind === 'capture') {
     return wanted > operation.amountMinor - capturedMinor ? 'amount_exceeds_authorized' : null;
   }
   return wanted > capturedMinor - refundedMinor ? 'amount_exceeds_captured' : null;
+}
+
+/** True if the buyer has not done yet what the charge waits for. */
+function isWaiting({ operation, executedAt, refusal }: Booked): boolean {
+  return operation.status === 'requires_action' && executedAt === null && refusal === null;
 }
 
 function otherThan(amountMinor: number): number {

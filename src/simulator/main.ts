@@ -19,6 +19,8 @@ export interface SimulatorOptions {
   readonly keyWindowMs?: number;
   /** How long an operation stays hidden from look-ups, in ms; 0 if left out. */
   readonly lookupLagMs?: number;
+  /** How long an authorisation holds, in ms; 7 days if left out. */
+  readonly authorizationWindowMs?: number;
   /** True: the process ends as soon as its standard input does, however the parent ended. */
   readonly exitWithParent?: boolean;
 }
@@ -34,6 +36,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
   const atStart: Settings = {
     lookupLagMs: options.lookupLagMs ?? 0,
     keyWindowMs: options.keyWindowMs ?? DAY_MS,
+    authorizationWindowMs: options.authorizationWindowMs ?? 7 * DAY_MS,
     seed: options.seed ?? null,
   };
   const settings = { ...atStart };

@@ -1,4 +1,4 @@
-export const KINDS = ['charge', 'authorize', 'capture', 'void', 'refund'] as const;
+export const KINDS = ['charge', 'authorize', 'capture', 'void', 'refund', 'confirm'] as const;
 export type Kind = (typeof KINDS)[number];
 
 export type Status = 'succeeded' | 'declined' | 'pending' | 'requires_action';
@@ -21,6 +21,8 @@ export interface Operation {
   /** Times are ms since the epoch. */
   readonly at: number;
   readonly settlesAt: number | null;
+  /** Until when an authorisation holds; missing in old books and of other kinds. */
+  readonly expiresAt?: number;
 }
 
 /** An operation and what has become of it since. */
@@ -31,6 +33,8 @@ export interface Booked {
   capturedMinor: number;
   refundedMinor: number;
   voided: boolean;
+  /** Why the buyer's confirmation failed; null as long as it has not. */
+  refusal: string | null;
 }
 
 /** The answer of the request that made the operation, and of every repeat of that request. */
@@ -42,11 +46,25 @@ export function firstAnswer(operation: Operation): string {
 }
 
 /** The operation as it stands now. */
-export function currentAnswer({ operation, executedAt, capturedMinor }: Booked): string {
-  return asJson(operation, executedAt === null ? operation.status : 'succeeded', capturedMinor);
+export function currentAnswer(booked: Booked): string {
+  const { operation, refusal, capturedMinor } = booked;
+  const declineCode = refusal ?? operation.declineCode;
+  return asJson({ ...operation, declineCode }, statusOf(booked, Date.now()), capturedMinor);
 }
 
-function asJson(operation: Operation, status: Status, capturedMinor: number): string {
+function statusOf(booked: Booked, now: number): Status | 'expired' {
+  if (booked.refusal !== null) return 'declined';
+  if (booked.executedAt === null) return booked.operation.status;
+  return isExpired(booked, now) ? 'expired' : 'succeeded';
+}
+
+/** True if the money was only reserved, and neither taken nor let go in time. */
+export function isExpired({ operation, capturedMinor, voided }: Booked, now: number): boolean {
+  const { kind, expiresAt } = operation;
+  return kind === 'authorize' && (expiresAt ?? now) < now && capturedMinor === 0 && !voided;
+}
+
+function asJson(operation: Operation, status: Status | 'expired', capturedMinor: number): string {
   return JSON.stringify({
     id: operation.id,
     kind: operation.kind,
@@ -60,6 +78,8 @@ function asJson(operation: Operation, status: Status, capturedMinor: number): st
     soft: operation.soft ? true : undefined,
     nextActionUrl:
       status === 'requires_action' ? `https://psp.invalid/actions/${operation.id}` : undefined,
+    authorizedUntil:
+      operation.expiresAt === undefined ? undefined : new Date(operation.expiresAt).toISOString(),
     createdAt: new Date(operation.at).toISOString(),
   });
 }

@@ -8,6 +8,8 @@ export const DAY_MS = 86_400_000;
 export const settingsBody = z.object({
   lookupLagMs: z.int().min(0).optional(),
   keyWindowMs: z.int().min(0).optional(),
+  /** How long authorisations from now on hold, in ms. */
+  authorizationWindowMs: z.int().min(0).optional(),
   seed: z.int().optional(),
   webhook: webhookSettings.nullable().optional(),
 });
@@ -18,6 +20,8 @@ export interface Settings {
   lookupLagMs: number;
   /** How long a key answers its first result, in ms. */
   keyWindowMs: number;
+  /** How long an authorisation holds, in ms. */
+  authorizationWindowMs: number;
   /** Makes ids and the order of shuffled webhooks repeatable; null: ids no other run uses. */
   seed: number | null;
 }

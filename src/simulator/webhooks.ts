@@ -114,8 +114,10 @@ export class Webhooks {
 }
 
 /** Undefined for what no event exists for: open operations and refused captures and voids. */
-function eventType({ operation, executedAt }: Booked): string | undefined {
+function eventType({ operation, executedAt, refusal }: Booked): string | undefined {
+  if (operation.kind === 'confirm') return undefined;
   const kind = operation.kind === 'authorize' ? 'charge' : operation.kind;
+  if (refusal !== null) return 'charge.declined';
   if (executedAt !== null) return `${kind}.succeeded`;
   if (operation.status !== 'declined') return undefined;
   if (kind === 'charge') return 'charge.declined';

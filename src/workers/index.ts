@@ -1,2 +1,3 @@
 export type { Loop } from './loop.ts';
 export { startRecovery } from './recover.ts';
+export { startSweep } from './sweep.ts';

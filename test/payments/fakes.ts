@@ -12,6 +12,7 @@ import type {
   Psp,
   Recorded,
 } from '../../src/payments/index.ts';
+import { chargesOnly } from '../support/charges-only.ts';
 
 const AT = new Date('2026-01-01T00:00:00Z');
 const DIGEST = createHash('sha256').update('the same').digest();
@@ -39,7 +40,14 @@ export function recorded(entry: Partial<JournalEntry> = {}): Recorded {
     status: 'PROCESSING',
     authorizedMinor: 0,
     capturedMinor: 0,
+    captureReservedMinor: 0,
     refundedMinor: 0,
+    refundReservedMinor: 0,
+    voidReserved: false,
+    psp: null,
+    pspReference: null,
+    authorizedUntil: null,
+    nextActionUrl: null,
     paymentMethod: 'pm_ok',
     description: null,
     metadata: null,
@@ -70,6 +78,7 @@ export function recorded(entry: Partial<JournalEntry> = {}): Recorded {
       declineCode: null,
       softDecline: null,
       reason: null,
+      request: null,
       nextCheckAt: null,
       createdAt: AT,
       settledAt: null,
@@ -117,6 +126,7 @@ export function fakePsp(says: { readonly charge?: Outcome; readonly find?: Found
   const charges: Charge[] = [];
   const searches: string[] = [];
   return {
+    ...chargesOnly,
     name: 'fake',
     keyWindowMs: 86_400_000,
     settlingMs: 5_000,

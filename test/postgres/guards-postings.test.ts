@@ -35,7 +35,7 @@ function post({ entry }: Hold, legs: readonly Leg[]) {
     for (const [index, { direction, amount, currency, leg, account }] of legs.entries()) {
       await sql`
         insert into postings (merchant_id, entry_id, leg, account, direction, amount_minor, currency)
-        values (${entry.merchantId}, ${entry.id}, ${leg ?? index + 1}, ${account ?? 'cash'},
+        values (${entry.merchantId}, ${entry.id}, ${leg ?? index + 1}, ${account ?? 'psp_clearing'},
           ${direction}, ${String(amount)}, ${currency ?? 'EUR'})`;
     }
   });

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createPayment, type Psp } from '../../src/payments/index.ts';
 import { PostgresJournal, PostgresPaymentReader } from '../../src/postgres/index.ts';
+import { chargesOnly } from '../support/charges-only.ts';
 import { type Books, newPayment, openBooks, TIMES } from './books.ts';
 import { fairMs } from './fair-time.ts';
 
@@ -15,6 +16,7 @@ test('a slow PSP holds no connection and no transaction: reads are answered mean
   let asked = 0;
   let answered = 0;
   const psp: Psp = {
+    ...chargesOnly,
     name: 'fake',
     keyWindowMs: 86_400_000,
     settlingMs: 0,

@@ -9,6 +9,7 @@ import {
   type Psp,
   recoverOnce,
 } from '../../src/payments/index.ts';
+import { chargesOnly } from '../support/charges-only.ts';
 import { eventually } from '../support/pay.ts';
 import { type Books, holdOf, newPayment, openBooks, succeeded } from './books.ts';
 import { fairMs } from './fair-time.ts';
@@ -80,6 +81,7 @@ describe('T2 whose reply is lost', () => {
 function fakePsp(): Psp & { charges: number } {
   const outcomes = new Map<string, Outcome>();
   return {
+    ...chargesOnly,
     name: `fake-${randomUUID()}`,
     keyWindowMs: 86_400_000,
     settlingMs: 0,

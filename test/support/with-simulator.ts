@@ -19,7 +19,7 @@ export interface TestSimulatorOptions {
 
 export interface Execution {
   readonly reference: string;
-  readonly kind: 'charge' | 'authorize' | 'capture' | 'void' | 'refund';
+  readonly kind: 'charge' | 'authorize' | 'capture' | 'void' | 'refund' | 'confirm';
   readonly amountMinor: number;
   readonly currency: string;
   readonly idempotencyKey: string;
@@ -48,6 +48,7 @@ export interface Scenario {
 export interface SimulatorSettings {
   readonly lookupLagMs?: number;
   readonly keyWindowMs?: number;
+  readonly authorizationWindowMs?: number;
   readonly seed?: number;
   readonly webhook?: {
     readonly url: string;

@@ -7,12 +7,30 @@ export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' |
 import type { TypedDocumentNode as DocumentNode } from '@graphql-typed-document-node/core';
 /** What went wrong with the money. More codes may come: keep a default branch. */
 export type PaymentErrorCode =
+  /** PaymentDeclined */
   | 'PAYMENT_DECLINED'
+  /** PaymentFailed */
   | 'PAYMENT_FAILED'
+  /** OutcomeUnknown */
   | 'OUTCOME_UNKNOWN'
+  /** PaymentInReview */
   | 'IN_REVIEW'
+  /** TransactionIdConflict */
   | 'TRANSACTION_ID_CONFLICT'
-  | 'PSP_UNAVAILABLE';
+  /** PspUnavailable */
+  | 'PSP_UNAVAILABLE'
+  /** PaymentNotFound */
+  | 'PAYMENT_NOT_FOUND'
+  /** InvalidState */
+  | 'INVALID_STATE'
+  /** AmountLimitExceeded */
+  | 'AMOUNT_LIMIT_EXCEEDED'
+  /** CurrencyMismatch */
+  | 'CURRENCY_MISMATCH'
+  /** VersionConflict */
+  | 'VERSION_CONFLICT'
+  /** IntentCancelled */
+  | 'INTENT_CANCELLED';
 
 /** How an answer came about. */
 export type IdempotencyOutcome =
@@ -29,13 +47,17 @@ export type IdempotencyOutcome =
 export type IdempotencyState =
   /** The PSP is being asked right now. */
   | 'SENDING'
+  /** The PSP has done it. */
   | 'SUCCEEDED'
+  /** The PSP has refused. No money moved. */
   | 'DECLINED'
   /** Nothing happened, provably. */
   | 'FAILED'
+  /** The PSP may or may not have done it; it is being found out. */
   | 'UNKNOWN'
   /** The PSP has promised an outcome for later. */
   | 'PENDING'
+  /** A person has to decide. */
   | 'IN_REVIEW';
 
 /** What the owner of a key should do next. */
@@ -46,16 +68,20 @@ export type IdempotencyAdvice =
   | 'RETRY_SAME_KEY'
   /** This intent has ended without a payment; a new attempt needs a new key. */
   | 'NEW_KEY'
+  /** A person has to decide first. */
   | 'CONTACT_SUPPORT';
 
 /** An amount of money as it is asked for. */
 export type MoneyInput = {
+  /** How many minor units. */
   amountMinor: number | string;
+  /** In which currency. */
   currency: string;
 };
 
 /** What is to be paid, and how. */
 export type CreatePaymentInput = {
+  /** What is to be paid. */
   amount: MoneyInput;
   /** The PSP's token of a payment method. Never a card number. */
   paymentMethod: string;
@@ -64,10 +90,20 @@ export type CreatePaymentInput = {
    * it, whatever the idempotency key.
    */
   transactionId?: string | null | undefined;
+  /** Whether the money is taken at once, or only reserved until capturePayment. */
+  captureMode?: CaptureMode | null | undefined;
+  /** For the caller's own records; up to 1000 characters. */
   description?: string | null | undefined;
   /** At most 50 members; names up to 40 characters, values up to 500 characters of JSON. */
   metadata?: Readonly<Record<string, unknown>> | null | undefined;
 };
+
+/** When the money of a payment is taken. */
+export type CaptureMode =
+  /** At once. */
+  | 'AUTOMATIC'
+  /** By capturePayment. Until then it is reserved and may be let go by voidPayment. */
+  | 'MANUAL';
 
 /** Where a payment stands. */
 export type PaymentStatus =
@@ -77,16 +113,21 @@ export type PaymentStatus =
   | 'REQUIRES_ACTION'
   /** The money is reserved, not taken. */
   | 'AUTHORIZED'
+  /** Some of the reserved money is taken. */
   | 'PARTIALLY_CAPTURED'
   /** The money is taken. */
   | 'CAPTURED'
+  /** Some of the taken money is given back. */
   | 'PARTIALLY_REFUNDED'
+  /** All of the taken money is given back. */
   | 'REFUNDED'
+  /** The reserved money was let go. */
   | 'VOIDED'
   /** The PSP refused. No money moved. */
   | 'DECLINED'
   /** The PSP could not do it and never will. No money moved. */
   | 'FAILED'
+  /** The reserved money was not captured in time and is free again. */
   | 'EXPIRED'
   /** The PSP may or may not have taken the money; it is being found out. Do not pay again. */
   | 'UNKNOWN'
@@ -107,6 +148,18 @@ type UserErrorFields_TransactionIdConflict_Fragment = { __typename: 'Transaction
 
 type UserErrorFields_PspUnavailable_Fragment = { __typename: 'PspUnavailable', retryAfterMs: number, code: PaymentErrorCode, message: string, path: Array<string> | null };
 
+type UserErrorFields_PaymentNotFound_Fragment = { __typename: 'PaymentNotFound', code: PaymentErrorCode, message: string, path: Array<string> | null };
+
+type UserErrorFields_InvalidState_Fragment = { __typename: 'InvalidState', code: PaymentErrorCode, message: string, path: Array<string> | null };
+
+type UserErrorFields_AmountLimitExceeded_Fragment = { __typename: 'AmountLimitExceeded', code: PaymentErrorCode, message: string, path: Array<string> | null };
+
+type UserErrorFields_CurrencyMismatch_Fragment = { __typename: 'CurrencyMismatch', code: PaymentErrorCode, message: string, path: Array<string> | null };
+
+type UserErrorFields_VersionConflict_Fragment = { __typename: 'VersionConflict', code: PaymentErrorCode, message: string, path: Array<string> | null };
+
+type UserErrorFields_IntentCancelled_Fragment = { __typename: 'IntentCancelled', code: PaymentErrorCode, message: string, path: Array<string> | null };
+
 export type UserErrorFieldsFragment =
   | UserErrorFields_PaymentDeclined_Fragment
   | UserErrorFields_PaymentFailed_Fragment
@@ -114,6 +167,12 @@ export type UserErrorFieldsFragment =
   | UserErrorFields_PaymentInReview_Fragment
   | UserErrorFields_TransactionIdConflict_Fragment
   | UserErrorFields_PspUnavailable_Fragment
+  | UserErrorFields_PaymentNotFound_Fragment
+  | UserErrorFields_InvalidState_Fragment
+  | UserErrorFields_AmountLimitExceeded_Fragment
+  | UserErrorFields_CurrencyMismatch_Fragment
+  | UserErrorFields_VersionConflict_Fragment
+  | UserErrorFields_IntentCancelled_Fragment
 ;
 
 export type CreatePaymentMutationVariables = Exact<{
@@ -129,6 +188,12 @@ export type CreatePaymentMutation = { createPayment: { payment: { id: string, tr
       | { __typename: 'PaymentInReview', code: PaymentErrorCode, message: string, path: Array<string> | null }
       | { __typename: 'TransactionIdConflict', code: PaymentErrorCode, message: string, path: Array<string> | null, existingPayment: { id: string, status: PaymentStatus } }
       | { __typename: 'PspUnavailable', retryAfterMs: number, code: PaymentErrorCode, message: string, path: Array<string> | null }
+      | { __typename: 'PaymentNotFound', code: PaymentErrorCode, message: string, path: Array<string> | null }
+      | { __typename: 'InvalidState', code: PaymentErrorCode, message: string, path: Array<string> | null }
+      | { __typename: 'AmountLimitExceeded', code: PaymentErrorCode, message: string, path: Array<string> | null }
+      | { __typename: 'CurrencyMismatch', code: PaymentErrorCode, message: string, path: Array<string> | null }
+      | { __typename: 'VersionConflict', code: PaymentErrorCode, message: string, path: Array<string> | null }
+      | { __typename: 'IntentCancelled', code: PaymentErrorCode, message: string, path: Array<string> | null }
     >, idempotency: { key: string, outcome: IdempotencyOutcome, attempt: number, firstSeenAt: string, answerExpiresAt: string | null } } };
 
 export type PaymentByKeyQueryVariables = Exact<{

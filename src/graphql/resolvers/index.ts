@@ -1,18 +1,52 @@
 import type { Resolvers } from '../../generated/resolvers.ts';
 import { scalars } from '../scalars.ts';
+import { cancelByIdempotencyKey } from './cancel.ts';
 import { createPayment } from './create-payment.ts';
-import { CreatePaymentPayload, TransactionIdConflict } from './payload.ts';
+import { capturePayment, confirmPayment, refundPayment, voidPayment } from './follow-up.ts';
+import {
+  JournalEntry,
+  JournalEntryConnection,
+  LedgerAccount,
+  LedgerHealth,
+  Node,
+  PaymentOperation,
+  PaymentOperationConnection,
+  Posting,
+  TrialBalance,
+} from './ledger.ts';
+import { Payload, TransactionIdConflict } from './payload.ts';
 import { Money, Payment, PaymentConnection } from './payment.ts';
 import { IdempotencyRecord, Query } from './query.ts';
 
 export const resolvers: Resolvers = {
   ...scalars,
   Query,
-  Mutation: { createPayment },
-  CreatePaymentPayload,
+  Mutation: {
+    createPayment,
+    capturePayment,
+    voidPayment,
+    refundPayment,
+    confirmPayment,
+    cancelByIdempotencyKey,
+  },
+  CreatePaymentPayload: Payload,
+  CapturePaymentPayload: Payload,
+  VoidPaymentPayload: Payload,
+  RefundPaymentPayload: Payload,
+  ConfirmPaymentPayload: Payload,
+  CancelByIdempotencyKeyPayload: Payload,
   IdempotencyRecord,
+  JournalEntry,
+  JournalEntryConnection,
+  LedgerAccount,
+  LedgerHealth,
   Money,
+  Node,
   Payment,
   PaymentConnection,
+  PaymentOperation,
+  PaymentOperationConnection,
+  Posting,
+  TrialBalance,
   TransactionIdConflict,
 };

@@ -5,8 +5,8 @@ import type {
 import { isFinal } from '../../payments/index.ts';
 import { userErrorsOf } from '../user-errors.ts';
 
-/** The decision is the kept one; the payment is read live. */
-export const CreatePaymentPayload: CreatePaymentPayloadResolvers = {
+/** Of every money mutation. The decision is the kept one; the payment is read live. */
+export const Payload: CreatePaymentPayloadResolvers = {
   payment: async ({ paymentId }, _args, { payments }) =>
     paymentId === null ? null : ((await payments.load(paymentId)) ?? null),
   userErrors: ({ decision }) => userErrorsOf(decision),

@@ -5,12 +5,17 @@ import type {
 } from '../../generated/resolvers.ts';
 import {
   type Money as Amount,
+  allowedActions,
+  capturableMinor,
   decimal,
+  inDoubtMinor,
   isTerminal,
   type Payment as Row,
+  refundableMinor,
 } from '../../payments/index.ts';
+import type { Context } from '../context.ts';
 import { toGlobalId } from '../global-id.ts';
-import { cursorOf } from '../page.ts';
+import { connection, type EntryPage, pageOf, pageRequest } from '../page.ts';
 
 const money =
   (minor: (payment: Row) => number) =>
@@ -24,27 +29,26 @@ export const Payment: PaymentResolvers = {
   authorized: money(({ authorizedMinor }) => authorizedMinor),
   captured: money(({ capturedMinor }) => capturedMinor),
   refunded: money(({ refundedMinor }) => refundedMinor),
-  capturable: money(({ authorizedMinor, capturedMinor }) => authorizedMinor - capturedMinor),
-  refundable: money(({ capturedMinor, refundedMinor }) => capturedMinor - refundedMinor),
-  inDoubt: money(({ status, amountMinor }) =>
-    status === 'UNKNOWN' || status === 'IN_REVIEW' ? amountMinor : 0,
-  ),
-  allowedActions: () => [],
+  capturable: money(capturableMinor),
+  refundable: money(refundableMinor),
+  inDoubt: money(inDoubtMinor),
+  allowedActions,
+  nextAction: ({ status, nextActionUrl }) =>
+    status === 'REQUIRES_ACTION' && nextActionUrl !== null ? { url: nextActionUrl } : null,
+  operations: entriesOf,
+  journalEntries: entriesOf,
 };
+
+/** Entries of many payments are read together. */
+async function entriesOf(
+  { id }: Row,
+  args: Parameters<typeof pageRequest>[0],
+  context: Context,
+): Promise<EntryPage> {
+  const request = pageRequest(args);
+  return pageOf(request, await context.entriesOf.load({ ...request, paymentId: id }));
+}
 
 export const Money: MoneyResolvers = { decimal };
 
-export const PaymentConnection: PaymentConnectionResolvers = {
-  edges: ({ payments }) => payments.map((node) => ({ cursor: cursorOf(node), node })),
-  nodes: ({ payments }) => payments,
-  pageInfo: ({ payments, hasNextPage, hasPreviousPage }) => {
-    const [first] = payments;
-    const last = payments.at(-1);
-    return {
-      hasNextPage,
-      hasPreviousPage,
-      startCursor: first === undefined ? null : cursorOf(first),
-      endCursor: last === undefined ? null : cursorOf(last),
-    };
-  },
-};
+export const PaymentConnection: PaymentConnectionResolvers = connection<Row>();

@@ -1,16 +1,19 @@
 import type {
+  PaymentFilter as FilterInput,
   IdempotencyAdvice,
   IdempotencyRecordResolvers,
   PaymentLookup as LookupInput,
   QueryResolvers,
 } from '../../generated/resolvers.ts';
-import type { JournalEntry, PaymentLookup } from '../../payments/index.ts';
+import type { JournalEntry, PaymentFilter, PaymentLookup } from '../../payments/index.ts';
 import { checkTexts } from '../arguments.ts';
-import { merchantOf } from '../context.ts';
+import { type Context, merchantOf } from '../context.ts';
 import { fromGlobalId } from '../global-id.ts';
-import { pageRequest } from '../page.ts';
+import { pageOf, pageRequest } from '../page.ts';
 import { badInput } from '../refusals.ts';
-import { fieldOf } from './create-payment.ts';
+import { fieldOf } from './ended.ts';
+
+const MOST_NODES = 100;
 
 export const Query: QueryResolvers = {
   payment: async (_source, { by }, context) => {
@@ -19,15 +22,32 @@ export const Query: QueryResolvers = {
     return (await context.services.reader.find(merchantOf(context), lookup)) ?? null;
   },
 
-  payments: async (_source, { first, after }, context) => {
-    const request = pageRequest(first ?? 20, after ?? undefined);
-    const found = await context.services.reader.page(merchantOf(context), request);
-    return {
-      payments: found.slice(0, request.first),
-      hasNextPage: found.length > request.first,
-      hasPreviousPage: request.after !== undefined,
-    };
+  node: async (_source, { id }, context) => nodeOf(id, context),
+
+  nodes: async (_source, { ids }, context) => {
+    if (ids.length > MOST_NODES) throw badInput('ids', `may be at most ${MOST_NODES}`);
+    return Promise.all(ids.map((id) => nodeOf(id, context)));
   },
+
+  payments: async (_source, { filter, sort, ...args }, context) => {
+    const request = pageRequest(args);
+    const found = await context.services.reader.page(merchantOf(context), {
+      ...request,
+      filter: filterOf(filter),
+      oldestFirst: sort === 'CREATED_AT_ASC',
+    });
+    return pageOf(request, found);
+  },
+
+  journalEntries: async (_source, args, context) => {
+    const request = pageRequest(args);
+    return pageOf(request, await context.services.ledger.entries(merchantOf(context), request));
+  },
+
+  ledgerAccounts: (_source, { at }, context) =>
+    context.services.ledger.balances(merchantOf(context), at ?? null),
+
+  ledgerHealth: (_source, _args, context) => context.services.ledger.health(merchantOf(context)),
 
   idempotencyKey: async (_source, { key }, context) => {
     checkTexts(key, 'key');
@@ -37,7 +57,7 @@ export const Query: QueryResolvers = {
 
 export const IdempotencyRecord: IdempotencyRecordResolvers = {
   key: ({ entry }) => entry.idempotencyKey,
-  operation: ({ entry }) => fieldOf(entry.operation),
+  operation: ({ entry }) => fieldOf(entry),
   state: ({ entry }) => entry.state,
   next: ({ entry }) => adviceFor(entry),
   fingerprintVersion: ({ entry }) => entry.fingerprintVersion,
@@ -46,6 +66,21 @@ export const IdempotencyRecord: IdempotencyRecordResolvers = {
   settledAt: ({ entry }) => entry.settledAt,
   payment: ({ payment }) => (payment.status === 'NOT_SENT' ? null : payment),
 };
+
+/** Objects of one kind are read together, whatever order they are asked for in. */
+async function nodeOf(globalId: string, { payments, entries }: Context) {
+  const paymentId = fromGlobalId('Payment', globalId);
+  if (paymentId !== undefined) return (await payments.load(paymentId)) ?? null;
+  const entryId = fromGlobalId('JournalEntry', globalId);
+  return entryId === undefined ? null : ((await entries.load(entryId)) ?? null);
+}
+
+/** Null equals omitted. */
+function filterOf(filter: FilterInput | null | undefined): PaymentFilter {
+  if (filter === null || filter === undefined) return {};
+  checkTexts(filter, 'filter');
+  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== null));
+}
 
 /** The schema has checked that exactly one field is there (@oneOf). */
 function lookupOf(by: LookupInput): PaymentLookup | undefined {
@@ -61,14 +96,14 @@ function lookupOf(by: LookupInput): PaymentLookup | undefined {
   throw badInput('by', 'needs exactly one field');
 }
 
-function adviceFor({ state, outcomeSource }: JournalEntry): IdempotencyAdvice {
+function adviceFor({ operation, state, outcomeSource }: JournalEntry): IdempotencyAdvice {
   switch (state) {
     case 'SENDING':
     case 'UNKNOWN':
     case 'PENDING':
       return 'WAIT';
     case 'SUCCEEDED':
-      return 'RETRY_SAME_KEY';
+      return operation === 'CANCEL' ? 'NEW_KEY' : 'RETRY_SAME_KEY';
     case 'DECLINED':
       return 'NEW_KEY';
     case 'FAILED':

@@ -1,0 +1,10 @@
+import { sql } from 'drizzle-orm';
+import { bigint, customType, timestamp } from 'drizzle-orm/pg-core';
+
+/** The kinds of columns that the tables are made of. */
+
+export const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
+export const at = (name: string) => timestamp(name, { withTimezone: true, mode: 'date' });
+export const minor = (name: string) => bigint(name, { mode: 'number' });
+export const oneOf = (values: readonly string[]) =>
+  sql.raw(`in (${values.map((value) => `'${value}'`).join(', ')})`);
