@@ -1,6 +1,8 @@
 /** The separators that people put between the groups of a card number. */
 const SEPARATOR = '[\\s\\-\\u2010-\\u2015]';
 const UUID = /(?<!\d)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?!\d)/gi;
+/** A UUID without dashes or a digest (MD5, SHA-1, SHA-256), standing by itself. */
+const HEX_NAME = /(?<![0-9a-z])(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64})(?![0-9a-z])/gi;
 const DIGIT_RUN = new RegExp(`\\d(?:${SEPARATOR}*\\d){12,}`, 'g');
 const SEPARATORS = new RegExp(`${SEPARATOR}+`);
 const CARD_DIGITS = { least: 13, most: 19 } as const;
@@ -19,7 +21,7 @@ export function textProblem(text: string): string | undefined {
 
 /**
  * True if 13 to 19 digits in a row pass the Luhn check (ISO/IEC 7812-1, annex B), whether they are
- * written together or in groups. The digits of a UUID are none, whatever they add up to.
+ * written together or in groups. The digits of a UUID or a digest are none, whatever they add up to.
  */
 export function holdsCardNumber(text: string): boolean {
   return cardNumberRuns(text).length > 0;
@@ -44,7 +46,7 @@ export function withoutCardNumbers(text: string): string {
 
 function cardNumberRuns(text: string): readonly string[] {
   if (!/\d/.test(text.normalize('NFKC'))) return [];
-  const plain = text.normalize('NFKC').replace(UUID, 'uuid');
+  const plain = text.normalize('NFKC').replace(UUID, 'uuid').replace(HEX_NAME, 'hex');
   return (plain.match(DIGIT_RUN) ?? []).filter(someGroupsAreCard);
 }
 

@@ -374,6 +374,17 @@ describe('card numbers', () => {
       }
     }
   });
+
+  test('nor is the name of 32, 40 or 64 hexadecimal digits that happens to hold one', async () => {
+    for (const length of [32, 40, 64]) {
+      const name = `${CARDS[0]}f${randomUUID().replaceAll('-', '')}`.repeat(2).slice(0, length - 1);
+      for (const key of [`a${name}`, `order_a${name}`]) {
+        const reply = await pay(server, key, { description: `a${name}` });
+        expect(paid(reply).payment?.status).toBe('CAPTURED');
+      }
+      expect((await pay(server, `a${name.slice(0, 20)}`)).status).toBe(400);
+    }
+  });
 });
 
 test('after all of that the books agree', async () => {
