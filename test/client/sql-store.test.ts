@@ -74,10 +74,17 @@ describe('the store in Postgres', () => {
   it('holds a place for as long as the work goes on', async () => {
     const store = open({ leaseMs: 600 });
     let inside = true;
+    let begin = (): void => {};
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
     const slow = store.exclusive('slow', async () => {
+      begin();
       await new Promise((resolve) => setTimeout(resolve, 1_500));
       inside = false;
     });
+    // Whoever comes first goes first: the other one comes when the place is taken.
+    await begun;
     const other = open({ leaseMs: 600 }).exclusive('slow', async () => inside);
     expect(await other).toBe(false);
     await slow;
