@@ -24,6 +24,8 @@ export interface HttpServerOptions {
 const TIMES = { headers: 30_000, request: 30_000, idle: 75_000, check: 1_000 } as const;
 /** Some milliseconds' worth of work. */
 const REQUESTS_PER_TURN = 16;
+/** Connections that may wait to be accepted; the kernel resets what overflows. */
+const BACKLOG = 4_096;
 const MAX_HEADER_BYTES = 16 * 1024;
 
 /** The server's only door: `/graphql`, the probes and the pages. */
@@ -50,7 +52,7 @@ export class HttpServer {
 
   /** @returns where it listens */
   async listen(host: string, port: number): Promise<AddressInfo> {
-    this.#server.listen(port, host);
+    this.#server.listen({ port, host, backlog: BACKLOG });
     await once(this.#server, 'listening');
     return this.#server.address() as AddressInfo;
   }
