@@ -9,7 +9,7 @@ import {
 import type { Database } from './connect.ts';
 import { newEntry } from './open-rows.ts';
 import { toRecorded } from './rows.ts';
-import { StatementRefused } from './statement-refused.ts';
+import { isTaken } from './statement-refused.ts';
 import { READ_BY_KEY } from './statements.ts';
 
 const COLUMNS = `merchant_id, id, payment_id, idempotency_key, operation, amount, amount_minor,
@@ -46,7 +46,7 @@ with asked as (
   insert into journal_entries (${COLUMNS})
   select ${values('entry_id', 'f.payment_id', 'key', 'null::jsonb', 'psp_key')}
   from free f
-  on conflict (merchant_id, idempotency_key) do nothing
+  on conflict do nothing
   returning payment_id
 ), own as (
   insert into journal_entries (${COLUMNS})
@@ -58,8 +58,6 @@ with asked as (
   select f.merchant_id, o.payment_id, 0, 'XXX', 'NOT_SENT', '' from free f cross join placed o
 )
 select now() as at from closed union all select now() from placed`;
-
-const OWN_KEY = 'journal_entries_intent';
 
 /** The cancelling of keys in Postgres: the key's own UNIQUE decides between it and a late request. */
 export class PostgresCancels implements CancelJournal {
@@ -112,6 +110,6 @@ function cancelRow({ merchantId, key, idempotencyKey, fingerprint, psp }: Cancel
 
 /** Another statement took one of the keys just now: what stands there is read. */
 function orTaken(error: unknown): [] {
-  if (error instanceof StatementRefused && error.constraint === OWN_KEY) return [];
+  if (isTaken(error)) return [];
   throw error;
 }

@@ -19,7 +19,7 @@ import { newEntry, type Reopening, reopenRow } from './open-rows.ts';
 import { SETTLE, TAKE_OVER_FIRST } from './outcome-statements.ts';
 import { toPayment, toRecorded } from './rows.ts';
 import { settleRow, toDoubt } from './settle-rows.ts';
-import { StatementRefused } from './statement-refused.ts';
+import { isTaken } from './statement-refused.ts';
 import { READ_BY_KEY } from './statements.ts';
 import { NEVER_SENT } from './take-back.ts';
 
@@ -40,7 +40,6 @@ interface Standing {
 /** Between T1 and the look at what stood in its way the payment may have changed: so often it is tried. */
 const MOST_TRIES = 5;
 const TAKE_BACK_MS = 30_000;
-const INTENT = 'journal_entries_intent';
 
 /** T1 of captures, voids and refunds in Postgres. T2 and recovery are the same for all entries. */
 export class PostgresFollowUps implements FollowUpJournal {
@@ -176,11 +175,6 @@ function asOpened(recorded: Found, ownerToken: string): FollowUpOpened {
   return ours
     ? { kind: 'opened', hold: { ...recorded, ownerToken } }
     : { kind: 'exists', ...recorded };
-}
-
-/** Another statement wrote an entry under this key at the same time. */
-function isTaken(error: unknown): boolean {
-  return error instanceof StatementRefused && error.constraint === INTENT;
 }
 
 /** False if it is sure that T1 was not written: then there is nothing to take back. */

@@ -21,3 +21,17 @@ export class StatementRefused extends Error {
 export function tellable(error: unknown): unknown {
   return error instanceof postgres.PostgresError ? new StatementRefused(error) : error;
 }
+
+/**
+ * Another statement took this row's place in the journal just now. Whichever of its indexes noticed
+ * it first: where a statement races its own second run, that is the primary key.
+ */
+export function isTaken(error: unknown): boolean {
+  return error instanceof StatementRefused && PLACES.has(error.constraint ?? '');
+}
+
+const PLACES: ReadonlySet<string> = new Set([
+  'journal_entries_intent',
+  'journal_entries_merchant_id_id_pk',
+  'journal_entries_psp_key',
+]);

@@ -35,7 +35,7 @@ with asked as (
     where p.merchant_id = a.merchant_id and p.transaction_id = a.transaction_id
       and not (p.status in (${FREE})) limit 1) is null
   order by a.merchant_id, a.idempotency_key
-  on conflict (merchant_id, idempotency_key) do nothing
+  on conflict do nothing
   returning id
 ), paid as (
   insert into payments (

@@ -48,7 +48,7 @@ with asked as (
     owner_token, clock_timestamp(), psp, psp_idempotency_key, clock_timestamp(), clock_timestamp()
   from asked
   order by merchant_id, idempotency_key
-  on conflict (merchant_id, idempotency_key) do nothing
+  on conflict do nothing
   returning id
 )
 insert into payments (
