@@ -1,5 +1,6 @@
 import { pick, tryParseJSONC, useGraphiQL, useGraphiQLActions } from '@graphiql/react';
 import type { Example } from './examples.ts';
+import { lastCaptured } from './fetcher.ts';
 import { newKey, withKey } from './key.ts';
 import { laidOut } from './layout.ts';
 import type { Headers, Operation } from './send.ts';
@@ -54,7 +55,8 @@ export function useEditor(): Editor {
     }),
     open,
     openExample: ({ query, variables }) => {
-      open(query, laidOut(variables({ last: sent.get().last, newKey })));
+      const past = { last: sent.get().last, captured: lastCaptured.get(), newKey };
+      open(query, laidOut(variables(past)));
     },
     setKey: (key) => variableEditor?.setValue(withKey(variableEditor.getValue(), key)),
   };

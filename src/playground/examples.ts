@@ -13,6 +13,8 @@ export interface Example {
 export interface Past {
   /** The payment that was sent last, with the key it had first. */
   readonly last: SentPayment | undefined;
+  /** The id of the payment that was captured last. */
+  readonly captured: string | undefined;
   readonly newKey: () => string;
 }
 
@@ -31,12 +33,7 @@ const PAYMENT = `id
       status
       amount { decimal currency }`;
 
-const createPayment = (name: string): string => `mutation ${name}(
-  $idempotencyKey: IdempotencyKey!
-  $input: CreatePaymentInput!
-) {
-  createPayment(idempotencyKey: $idempotencyKey, input: $input) {
-    payment {
+const ANSWER = `payment {
       ${PAYMENT}
     }
     userErrors {
@@ -47,7 +44,14 @@ const createPayment = (name: string): string => `mutation ${name}(
       outcome
       attempt
       firstSeenAt
-    }
+    }`;
+
+const createPayment = (name: string): string => `mutation ${name}(
+  $idempotencyKey: IdempotencyKey!
+  $input: CreatePaymentInput!
+) {
+  createPayment(idempotencyKey: $idempotencyKey, input: $input) {
+    ${ANSWER}
   }
 }
 `;
@@ -109,6 +113,24 @@ export const EXAMPLES: readonly Example[] = [
     see: 'No error of the request: the payment is DECLINED, and userErrors says why.',
     query: createPayment('Declined'),
     variables: (past) => ({ ...firstPayment(past, 'pm_declined') }),
+  },
+  {
+    id: 'refund',
+    label: 'Refund part of it',
+    see: 'Half a euro of the captured payment goes back under a key of its own; run it again, and nothing more goes.',
+    query: `mutation Refund($idempotencyKey: IdempotencyKey!, $input: RefundPaymentInput!) {
+  refundPayment(idempotencyKey: $idempotencyKey, input: $input) {
+    ${ANSWER}
+  }
+}
+`,
+    variables: ({ captured, newKey }) => ({
+      idempotencyKey: newKey(),
+      input: {
+        paymentId: captured ?? 'Pay once first: here goes the id of a payment',
+        amount: { amountMinor: 50, currency: 'EUR' },
+      },
+    }),
   },
   {
     id: 'look-up-by-key',

@@ -1,6 +1,7 @@
 import type { GraphiQLProps } from 'graphiql';
 import { type Observed, observed } from './observed.ts';
 import { type Answer, type Operation, send } from './send.ts';
+import { summaryOf } from './summary.ts';
 
 type Fetcher = GraphiQLProps['fetcher'];
 type Result = Awaited<Extract<ReturnType<Fetcher>, Promise<unknown>>>;
@@ -12,11 +13,16 @@ export interface Run {
 
 export const lastRun: Observed<Run> = observed<Run>({ answer: undefined });
 
+/** The id of the payment that was answered as captured last: one that can be refunded. */
+export const lastCaptured: Observed<string | undefined> = observed<string | undefined>(undefined);
+
 /** Hands GraphiQL the answer unchanged and keeps what came around it. */
 export const fetcher: Fetcher = async (operation: Operation, options) => {
   const asksForSchema = operation.operationName === 'IntrospectionQuery';
   if (!asksForSchema) lastRun.set({ answer: undefined });
   const answer = await send(operation, options?.headers);
   if (!asksForSchema) lastRun.set({ answer });
+  const { status, paymentId } = summaryOf(answer.body);
+  if (status === 'CAPTURED' && paymentId !== undefined) lastCaptured.set(paymentId);
   return answer.body as Result;
 };
