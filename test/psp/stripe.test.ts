@@ -183,6 +183,19 @@ describe('the Stripe adapter and Stripe', () => {
     });
   });
 
+  it('an authorisation that is over is found as expired, one that never was as declined', async () => {
+    for (const [paymentMethod, expected] of [
+      ['pm_card_visa', { kind: 'succeeded', amountMinor: 700, expired: true }],
+      ['pm_card_authenticationRequired', { kind: 'declined', declineCode: 'canceled' }],
+    ] as const) {
+      const charge = ask({ capture: false, paymentMethod });
+      const outcome = await psp.charge(charge);
+      const chargeReference = 'pspReference' in outcome ? (outcome.pspReference ?? '') : '';
+      await stripe.cancel(chargeReference);
+      expect(await psp.find(charge.reference)).toMatchObject({ kind: 'found', outcome: expected });
+    }
+  });
+
   it('amounts go in the units of Stripe, and what it cannot take is not sent', async () => {
     const crowns = ask({ currency: 'ISK', amountMinor: 5 });
     expect(await psp.charge(crowns)).toMatchObject({ kind: 'succeeded', amountMinor: 5 });

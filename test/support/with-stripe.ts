@@ -17,6 +17,8 @@ export interface StripeStandIn {
   lag(lagMs: number): Promise<void>;
   /** The buyer does what the bank asked of him. */
   authenticate(paymentIntent: string): Promise<void>;
+  /** Stripe gives up a PaymentIntent by itself. */
+  cancel(paymentIntent: string): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -39,6 +41,7 @@ export async function startStripe(): Promise<StripeStandIn> {
     fault: (method, fault) => post('fault', { method, fault }),
     lag: (lagMs) => post('lag', { lagMs }),
     authenticate: (id) => post('authenticate', { id }),
+    cancel: (id) => post('cancel', { id }),
     stop: async () => {
       if (child.exitCode !== null || child.signalCode !== null) return;
       const ended = once(child, 'exit');

@@ -132,6 +132,12 @@ export class Books {
     if (intent?.status === 'requires_action') intent.status = 'requires_confirmation';
   }
 
+  /** Stripe cancels by itself what nobody captures. */
+  expire(id: string): void {
+    const intent = this.#intents.get(id);
+    if (intent !== undefined) intent.status = 'canceled';
+  }
+
   retrieve(id: string): Answer {
     const intent = this.#intents.get(id);
     return intent === undefined ? bad('resource_missing', {}, 404) : this.#answer(intent);
@@ -178,7 +184,7 @@ export class Books {
   }
 
   #answer({ lastError, returnUrl, refunded: _, ...intent }: Intent): Answer {
-    const held = ['requires_capture', 'succeeded'].includes(intent.status);
+    const held = this.moved.some(({ reference }) => reference === intent.metadata['semel_entry']);
     const card = intent.status === 'requires_capture' ? { capture_before: now() + 7 * DAY_S } : {};
     const url = `https://hooks.stripe.example/3d_secure/${intent.id}`;
     return {

@@ -128,6 +128,9 @@ function admin(
     case '/admin/lag':
       lagMs = given.lagMs;
       break;
+    case '/admin/cancel':
+      books.expire(given.id);
+      break;
     case '/admin/authenticate':
       books.authenticate(given.id);
       break;
