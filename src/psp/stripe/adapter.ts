@@ -68,7 +68,7 @@ export function createStripePsp(given: StripePspSettings): StripePsp {
   const breaker = new Breaker(settings.breaker);
   const stripe = new Stripe(settings.secretKey, {
     apiVersion: API_VERSION,
-    httpClient: new OneExchange({ origin, orders, lookups, breaker }),
+    httpClient: new OneExchange({ orders, lookups, breaker }),
     maxNetworkRetries: 0,
     telemetry: false,
     timeout: settings.timeoutMs,

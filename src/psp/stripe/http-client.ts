@@ -25,7 +25,6 @@ export class NoAnswer extends Error {
 }
 
 export interface Connections {
-  readonly origin: string;
   /** For requests that move money. */
   readonly orders: Pool;
   /** For reads, so that orders that hang cannot hold up recovery. */
