@@ -13,7 +13,7 @@ import {
   PostgresPaymentReader,
   whyNotReady,
 } from '../postgres/index.ts';
-import { createPsp, type OpenPsp } from '../psp/index.ts';
+import type { OpenPsp } from '../psp/index.ts';
 import { type Loop, startRecovery, startSweep } from '../workers/index.ts';
 import { chargesAtPsp, type DemoBooks } from './charges.ts';
 import type { Config } from './config.ts';
@@ -27,6 +27,7 @@ import {
 } from './database.ts';
 import type { Parts } from './embed.ts';
 import type { Log } from './log.ts';
+import { openPsp } from './psp.ts';
 import { openStore } from './store.ts';
 import { trustedDocuments } from './trusted-documents.ts';
 
@@ -60,7 +61,7 @@ export async function compose(config: Config, parts: Parts, log: Log): Promise<R
     metrics.poolReplaced.inc();
     log.warn({ why }, 'the database pool was replaced');
   });
-  const psp = createPsp(config.PSP, { url: parts.simulatorUrl, timeoutMs: config.PSP_TIMEOUT_MS });
+  const psp = openPsp(config, parts.simulatorUrl);
   const first = await openStore(parts.redisUrl, log);
   const reports = openReports(parts.databaseUrl);
   const services = servicesOf(around, database, reports, psp);
@@ -186,18 +187,18 @@ function sweepWith({ config, log }: Surroundings, database: Database, { psp }: S
 }
 
 function pagesOf(config: Config, parts: Parts, books: DemoBooks): Pages {
-  const { demoApiKey } = parts;
+  const { demoApiKey, simulatorUrl } = parts;
   const wanted = config.PLAYGROUND ?? config.NODE_ENV !== 'production';
   const built = (name: string) => join(dirname(fileInPackage('package.json')), 'dist', name);
   return new Pages({
     playground: wanted ? built('playground') : undefined,
     demoApiKey,
     checkout:
-      demoApiKey === undefined
+      demoApiKey === undefined || simulatorUrl === undefined
         ? undefined
         : {
             folder: built('checkout'),
-            charges: (key) => chargesAtPsp(parts.simulatorUrl, demoApiKey, key, books),
+            charges: (key) => chargesAtPsp(simulatorUrl, demoApiKey, key, books),
           },
   });
 }

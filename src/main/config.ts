@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { TRUST_MODES } from '../http/index.ts';
+import { PSP_NAMES } from '../psp/index.ts';
 
 /** What the environment says, checked. Times are in ms unless the name says otherwise. */
 export type Config = Readonly<z.output<typeof variables>> & { readonly lockTtlMs: number };
@@ -64,8 +65,20 @@ export const variables = z.object({
     'redis-cluster',
     'rediss-cluster',
   ),
-  PSP: z.enum(['simulator']).default('simulator').describe('simulator'),
+  PSP: z.enum(PSP_NAMES).default('simulator').describe(PSP_NAMES.join(', ')),
   SIMULATOR_URL: url('http', 'https'),
+  STRIPE_SECRET_KEY: z
+    .string()
+    .regex(/^[\x21-\x7e]{8,300}$/)
+    .optional()
+    .describe('a secret or restricted key of a Stripe account'),
+  STRIPE_API_BASE: url('http', 'https'),
+  STRIPE_WEBHOOK_SECRET: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('signing secrets of webhook endpoints, separated by commas'),
+  STRIPE_RETURN_URL: url('http', 'https'),
   PSP_TIMEOUT_MS: milliseconds(15_000),
   CLOCK_DRIFT_MS: milliseconds(2_000, 0),
   LOCK_GRACE_MS: milliseconds(5_000, 0),
@@ -110,7 +123,13 @@ export const variables = z.object({
 });
 
 /** Variables whose value must not be repeated to anybody. */
-const SECRET = new Set(['DATABASE_URL', 'REDIS_URL', 'DEMO_API_KEY']);
+const SECRET = new Set([
+  'DATABASE_URL',
+  'REDIS_URL',
+  'DEMO_API_KEY',
+  'STRIPE_SECRET_KEY',
+  'STRIPE_WEBHOOK_SECRET',
+]);
 
 /** Everything that is wrong with the environment, one problem a line. */
 export class BadConfiguration extends Error {
@@ -136,7 +155,7 @@ export function readConfig(environment: Environment): Config {
   const config = withLock(variables.parse(good));
   const problems = [
     ...bad.map((name) => problemOf(name, given[name])),
-    ...[...timeProblems(config), ...productionProblems(config)].filter(
+    ...[...timeProblems(config), ...pspProblems(config), ...productionProblems(config)].filter(
       (problem) => !bad.some((name) => new RegExp(`\\b${name}\\b`).test(problem)),
     ),
   ];
@@ -188,13 +207,20 @@ function timeProblems(config: Config): string[] {
   return problems;
 }
 
+function pspProblems({ PSP, STRIPE_SECRET_KEY }: Config): string[] {
+  if (PSP !== 'stripe' || STRIPE_SECRET_KEY !== undefined) return [];
+  const accepted = variables.shape.STRIPE_SECRET_KEY.description;
+  return [`STRIPE_SECRET_KEY is not set; accepted with PSP=stripe: ${accepted}.`];
+}
+
 function productionProblems(config: Config): string[] {
   if (config.NODE_ENV !== 'production') return [];
   const problems: string[] = [];
   if (config.DEMO_API_KEY !== undefined) {
     problems.push('DEMO_API_KEY is set; accepted with NODE_ENV=production: not to set it.');
   }
-  for (const name of ['DATABASE_URL', 'SIMULATOR_URL'] as const) {
+  const needed = ['DATABASE_URL', ...(config.PSP === 'simulator' ? ['SIMULATOR_URL'] : [])];
+  for (const name of needed as ('DATABASE_URL' | 'SIMULATOR_URL')[]) {
     if (config[name] === undefined) {
       problems.push(
         `${name} is not set; accepted with NODE_ENV=production: ${variables.shape[name].description}.`,

@@ -9,7 +9,8 @@ export interface Parts {
   readonly databaseUrl: string;
   /** Undefined: the first door is in this process's memory. */
   readonly redisUrl: string | undefined;
-  readonly simulatorUrl: string;
+  /** Undefined if the PSP is another one. */
+  readonly simulatorUrl: string | undefined;
   /** The key of the demo merchant, if there is to be one. */
   readonly demoApiKey: string | undefined;
   /** True if the database is ours, and nobody else migrates it. */
@@ -35,7 +36,9 @@ export async function embedMissing(config: Config, say: Say): Promise<Parts> {
     const [databaseUrl, redisUrl, simulatorUrl] = await Promise.all([
       config.DATABASE_URL ?? embedPostgres(folder, say, stops),
       config.REDIS_URL ?? embedRedis(config, folder, say, stops),
-      config.SIMULATOR_URL ?? embedSimulator(folder, say, stops),
+      config.PSP === 'simulator'
+        ? (config.SIMULATOR_URL ?? embedSimulator(folder, say, stops))
+        : undefined,
     ]);
     const ownDatabase = config.DATABASE_URL === undefined;
     const demoApiKey = config.DEMO_API_KEY ?? (ownDatabase ? await keptKey(folder) : undefined);

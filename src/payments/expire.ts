@@ -1,4 +1,4 @@
-import type { Psp, Recorded } from './ports.ts';
+import { type Psp, type Recorded, soughtBy } from './ports.ts';
 
 /** Authorised payments whose time is up. Throws `JournalUnavailable`. */
 export interface Expiries {
@@ -42,7 +42,7 @@ async function expireOne(
   { expiries, psp, clock = () => new Date() }: ExpireDeps,
   recorded: Recorded,
 ): Promise<boolean> {
-  const found = await psp.find(recorded.entry.id);
+  const found = await psp.find(recorded.entry.id, soughtBy(recorded));
   const outcome = found.kind === 'found' ? found.outcome : undefined;
   if (outcome?.kind !== 'succeeded' || outcome.expired !== true) {
     await expiries.postpone(recorded, new Date(clock().getTime() + ASK_AGAIN_MS));

@@ -6,6 +6,7 @@ import type {
   FirstOperation,
   FollowUpOperation,
   JournalEntry,
+  Operation,
   Payment,
   PaymentStatus,
 } from './payment.ts';
@@ -46,8 +47,22 @@ export interface Psp {
   refund(order: FollowUpOrder): Promise<Outcome>;
   /** Goes on with a charge once the buyer has done what it waited for; the amount is the charge's. */
   confirm(order: FollowUpOrder): Promise<Outcome>;
-  /** Asks the PSP's books by our reference; never throws; answers within the PSP timeout. */
-  find(reference: string): Promise<Found>;
+  /**
+   * Asks the PSP's books by our reference; never throws; answers within the PSP timeout. A PSP that
+   * cannot search all its books is helped by what is known of the operation; without it, a charge.
+   */
+  find(reference: string, sought?: Sought): Promise<Found>;
+}
+
+/** What is known of an operation that is looked for. */
+export interface Sought {
+  readonly operation: Operation;
+  /** The PSP's own id of the charge that it is or belongs to, if it has told us. */
+  readonly chargeReference: string | null;
+}
+
+export function soughtBy({ entry, payment }: Recorded): Sought {
+  return { operation: entry.operation, chargeReference: payment.pspReference };
 }
 
 /** An entry and the payment it belongs to, as they stand in the journal. */

@@ -1,5 +1,5 @@
 import { concludeDoubt, concludeFound } from './conclude.ts';
-import { type Doubt, type Journal, type Psp, sendTo } from './ports.ts';
+import { type Doubt, type Journal, type Psp, sendTo, soughtBy } from './ports.ts';
 
 export interface ResolveDeps {
   readonly journal: Journal;
@@ -55,7 +55,7 @@ export async function resolveDoubt(
 ): Promise<{ fate: Fate; resent: boolean }> {
   let resent = false;
   try {
-    const found = await deps.psp.find(doubt.entry.id);
+    const found = await deps.psp.find(doubt.entry.id, soughtBy(doubt));
     const ageMs = doubt.ageMs + elapsedMs();
     const about = { ...doubt.entry, checks: doubt.checks, ageMs };
     const step = concludeFound(about, found, deps.psp);

@@ -112,12 +112,12 @@ function outcomeOfObject(body: unknown, reference: string): Outcome {
 }
 
 /** Decline codes are shown to callers: nothing but a short word gets through. */
-function declineCode(text: string | null | undefined): string {
+export function declineCode(text: string | null | undefined): string {
   return text != null && /^[a-z][a-z0-9_]{0,63}$/.test(text) ? text : 'declined';
 }
 
 /** `Retry-After` in seconds (RFC 9110 §10.2.3) → ms; a date or nonsense counts as not said. */
-function retryAfterMs(text: string | null): number {
+export function retryAfterMs(text: string | null): number {
   if (text === null || !/^\d{1,9}$/.test(text.trim())) return RETRY_AFTER_MS;
   return Math.min(Math.max(Number(text) * 1_000, RETRY_AFTER_MS), LONGEST_RETRY_AFTER_MS);
 }

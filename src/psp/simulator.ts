@@ -1,9 +1,9 @@
-import { Pool } from 'undici';
 import { z } from 'zod';
 import type { Charge, Found, Outcome, Psp } from '../payments/index.ts';
 import { Breaker } from './breaker.ts';
 import { exchange, type HttpCall } from './exchange.ts';
 import { foundIn, outcomeOf } from './outcome.ts';
+import { poolFor } from './pool.ts';
 
 /*
  * The simulator as a PSP.
@@ -108,13 +108,4 @@ function orderCall(
     body: JSON.stringify({ reference, ...more }),
     deadlineMs,
   };
-}
-
-function poolFor(
-  origin: string,
-  connections: number,
-  { timeoutMs, connectTimeoutMs }: { timeoutMs: number; connectTimeoutMs?: number | undefined },
-): Pool {
-  const connectMs = connectTimeoutMs ?? Math.min(5_000, timeoutMs);
-  return new Pool(origin, { connections, pipelining: 1, connect: { timeout: connectMs } });
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Charge, Psp } from '../../src/payments/index.ts';
+import type { Charge, FollowUpOrder, Psp } from '../../src/payments/index.ts';
 
 /** Payment methods with which a PSP's test mode does what their names say. */
 export interface PspMethods {
@@ -23,7 +23,11 @@ export interface PspUnderTest {
   /** Set up with a deadline of `timeoutMs`. */
   readonly psp: Psp & { close(): Promise<void> };
   readonly timeoutMs: number;
+  /** The most that the PSP takes in JPY. */
+  readonly mostYen: number;
   readonly methods: PspMethods;
+  /** The buyer does what the bank asked of him, where the PSP needs to see that. */
+  authenticate?(pspReference: string): Promise<void>;
   /** How often the PSP's own books say that money moved for this reference. */
   executions(reference: string): Promise<number>;
   close(): Promise<void>;
@@ -56,7 +60,7 @@ export function pspContract(name: string, open: () => Promise<PspUnderTest>): vo
     });
 
     it('a charge succeeds with our amount and currency, and is found again', async () => {
-      const charge = ask({ amountMinor: 99_999_999_999_999, currency: 'JPY' });
+      const charge = ask({ amountMinor: subject.mostYen, currency: 'JPY' });
       const outcome = await subject.psp.charge(charge);
       expect(outcome).toEqual({
         kind: 'succeeded',
@@ -159,6 +163,83 @@ export function pspContract(name: string, open: () => Promise<PspUnderTest>): vo
       for (const { reference } of charges) {
         expect(await subject.psp.find(reference)).toEqual({ kind: 'none' });
       }
+    });
+
+    const order = (chargeReference: string, amountMinor: number): FollowUpOrder => ({
+      reference: randomUUID(),
+      pspKey: randomUUID(),
+      chargeReference,
+      amountMinor,
+      currency: 'EUR',
+    });
+    /** An operation that moves `amountMinor`, once under its key, and is found again. */
+    const expectMoves = async (
+      operation: 'CAPTURE' | 'VOID' | 'REFUND' | 'CONFIRM',
+      asked: FollowUpOrder,
+      amountMinor = asked.amountMinor,
+    ) => {
+      const { psp } = subject;
+      const call = {
+        CAPTURE: psp.capture,
+        VOID: psp.void,
+        REFUND: psp.refund,
+        CONFIRM: psp.confirm,
+      };
+      const send = call[operation];
+      const outcome = await send(asked);
+      expect(outcome).toMatchObject({ kind: 'succeeded', amountMinor, currency: 'EUR' });
+      expect(await send(asked)).toEqual(outcome);
+      const { chargeReference } = asked;
+      expect(await psp.find(asked.reference, { operation, chargeReference })).toMatchObject({
+        kind: 'found',
+        outcome: { kind: 'succeeded', amountMinor, currency: 'EUR' },
+      });
+    };
+    const referenceOf = async (changes: Partial<Charge>): Promise<string> => {
+      const outcome = await subject.psp.charge(ask(changes));
+      const known = 'pspReference' in outcome ? outcome.pspReference : null;
+      if (known === null) throw new Error(`no reference in ${JSON.stringify(outcome)}`);
+      return known;
+    };
+
+    it('an authorisation is captured in part, and refunded in parts', async () => {
+      const charge = ask({ capture: false });
+      const authorized = await subject.psp.charge(charge);
+      expect(authorized).toMatchObject({
+        kind: 'succeeded',
+        amountMinor: 1_050,
+        authorizedUntil: expect.any(Date),
+      });
+      expect(await subject.executions(charge.reference)).toBe(1);
+      const chargeReference = await subject.psp
+        .charge(charge)
+        .then((again) => (again.kind === 'succeeded' ? again.pspReference : ''));
+      await expectMoves('CAPTURE', order(chargeReference, 600));
+      await expectMoves('REFUND', order(chargeReference, 200));
+      await expectMoves('REFUND', order(chargeReference, 400));
+      const tooMuch = order(chargeReference, 1);
+      expect((await subject.psp.refund(tooMuch)).kind).toMatch(/^(rejected|declined)$/);
+      expect(await subject.executions(tooMuch.reference)).toBe(0);
+    });
+
+    it('an authorisation is voided, and cannot be captured any more', async () => {
+      const chargeReference = await referenceOf({ capture: false });
+      await expectMoves('VOID', order(chargeReference, 1_050));
+      const capture = order(chargeReference, 1_050);
+      expect((await subject.psp.capture(capture)).kind).toMatch(/^(rejected|declined)$/);
+      expect(await subject.executions(capture.reference)).toBe(0);
+    });
+
+    it('what waits for the buyer names his way, and goes on once he has gone it', async () => {
+      const charge = ask({ paymentMethod: subject.methods.requiresAction });
+      const waiting = await subject.psp.charge(charge);
+      expect(waiting).toMatchObject({
+        kind: 'pending',
+        nextActionUrl: expect.stringMatching(/^https?:/),
+      });
+      const chargeReference = waiting.kind === 'pending' ? (waiting.pspReference ?? '') : '';
+      await subject.authenticate?.(chargeReference);
+      await expectMoves('CONFIRM', order(chargeReference, 1_050));
     });
 
     it('what was never sent is not in the books', async () => {

@@ -42,7 +42,7 @@ test('all problems come at once: the variable, what was given, what is accepted'
   const expected = [
     /PORT is "70000"; accepted: a port from 0 .* to 65535/,
     /SIMULATOR_URL is "nowhere"; accepted: a URL that begins with http:\/\//,
-    /PSP is "cash"; accepted: simulator/,
+    /PSP is "cash"; accepted: simulator, stripe/,
     /PSP_TIMEOUT_MS is "soon"; accepted: a whole number of milliseconds/,
     /DATABASE_POOL_MAX is "0"; accepted: .*1 to 1000/,
     /LOG_LEVEL is "loud"; accepted: trace, debug/,
@@ -65,6 +65,22 @@ test('what may be a secret is never repeated', () => {
   expect(told).toMatch(/REDIS_URL is .*accepted: a URL that begins with redis:\/\//);
   expect(told).toMatch(/DEMO_API_KEY is .*accepted: 8 to 200 visible ASCII characters/);
   expect(told).not.toContain('hunter2');
+});
+
+test('Stripe needs a key, which is repeated to nobody, and no simulator', () => {
+  expect(() => readConfig({ PSP: 'stripe' })).toThrow(
+    /STRIPE_SECRET_KEY is not set; accepted with/,
+  );
+  const bad = () => readConfig({ PSP: 'stripe', STRIPE_SECRET_KEY: 'my secret' });
+  expect(bad).toThrow(/STRIPE_SECRET_KEY is something else/);
+  expect(bad).not.toThrow(/my secret/);
+  const production = { NODE_ENV: 'production', DATABASE_URL: 'postgres://db/semel' };
+  const config = readConfig({
+    ...production,
+    PSP: 'stripe',
+    STRIPE_SECRET_KEY: 'sk_test_12345678',
+  });
+  expect(config.PSP).toBe('stripe');
 });
 
 describe('the order of the times', () => {

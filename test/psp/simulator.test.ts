@@ -14,6 +14,7 @@ pspContract('the simulator adapter', async () => {
   return {
     psp,
     timeoutMs: TIMEOUT_MS,
+    mostYen: 99_999_999_999_999,
     methods: {
       ok: 'pm_ok',
       declined: 'pm_declined',
