@@ -175,7 +175,9 @@ function withLock(parsed: z.output<typeof variables>): Config {
 
 function problemOf(name: string, given: string | undefined): string {
   const accepted = variables.shape[name as keyof typeof variables.shape].description;
-  const shown = SECRET.has(name) ? 'something else' : JSON.stringify(given);
+  // A URL of any variable may carry a password before its host.
+  const isSecret = SECRET.has(name) || given?.includes('@');
+  const shown = isSecret ? 'something else' : JSON.stringify(given);
   return `${name} is ${shown}; accepted: ${accepted}.`;
 }
 

@@ -59,6 +59,7 @@ test('what may be a secret is never repeated', () => {
   const told = problemsOf({
     DATABASE_URL: 'mysql://root:hunter2@db/semel',
     REDIS_URL: 'http://:hunter2@redis',
+    SIMULATOR_URL: 'ftp://semel:hunter2@psp',
     DEMO_API_KEY: 'hunter2 \n',
   });
   expect(told).toMatch(/DATABASE_URL is .*accepted: a URL that begins with postgres:\/\//);
