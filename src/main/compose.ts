@@ -61,7 +61,7 @@ export async function compose(config: Config, parts: Parts, log: Log): Promise<R
     metrics.poolReplaced.inc();
     log.warn({ why }, 'the database pool was replaced');
   });
-  const psp = openPsp(config, parts.simulatorUrl);
+  const psp = await openPsp(config, parts.simulatorUrl);
   const first = await openStore(parts.redisUrl, log);
   const reports = openReports(parts.databaseUrl);
   const services = servicesOf(around, database, reports, psp);

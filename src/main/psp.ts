@@ -2,7 +2,7 @@ import { createPsp, type OpenPsp } from '../psp/index.ts';
 import type { Config } from './config.ts';
 
 /** The PSP that the configuration names, with its own settings. */
-export function openPsp(config: Config, simulatorUrl: string | undefined): OpenPsp {
+export async function openPsp(config: Config, simulatorUrl: string | undefined): Promise<OpenPsp> {
   const timeoutMs = config.PSP_TIMEOUT_MS;
   if (config.PSP === 'simulator')
     return createPsp('simulator', { url: simulatorUrl ?? '', timeoutMs });

@@ -1,6 +1,6 @@
 import type { Psp } from '../payments/index.ts';
 import { createSimulatorPsp, type SimulatorPspSettings } from './simulator.ts';
-import { createStripePsp, type StripePspSettings } from './stripe/adapter.ts';
+import type { StripePspSettings } from './stripe/adapter.ts';
 import type { StripeWebhook } from './stripe/webhook.ts';
 
 export type { SimulatorPspSettings } from './simulator.ts';
@@ -23,15 +23,20 @@ export interface PspSettings {
 }
 export type PspName = keyof PspSettings;
 
-/** One line for each PSP. */
-const adapters: { readonly [N in PspName]: (settings: PspSettings[N]) => OpenPsp } = {
+type Create<Settings> = (settings: Settings) => OpenPsp | Promise<OpenPsp>;
+
+/** One line for each PSP. An SDK is loaded only where it is used: it takes its time. */
+const adapters: { readonly [N in PspName]: Create<PspSettings[N]> } = {
   simulator: createSimulatorPsp,
-  stripe: createStripePsp,
+  stripe: async (settings) => (await import('./stripe/adapter.ts')).createStripePsp(settings),
 };
 
 export const PSP_NAMES = Object.keys(adapters) as [PspName, ...PspName[]];
 
-/** Throws if a setting is not usable. */
-export function createPsp<N extends PspName>(name: N, settings: PspSettings[N]): OpenPsp {
+/** Rejects if a setting is not usable. */
+export async function createPsp<N extends PspName>(
+  name: N,
+  settings: PspSettings[N],
+): Promise<OpenPsp> {
   return adapters[name](settings);
 }

@@ -10,7 +10,7 @@ const TIMEOUT_MS = 900;
 
 pspContract('the simulator adapter', async () => {
   const simulator = await startTestSimulator();
-  const psp = createPsp('simulator', { url: simulator.url, timeoutMs: TIMEOUT_MS });
+  const psp = await createPsp('simulator', { url: simulator.url, timeoutMs: TIMEOUT_MS });
   return {
     psp,
     timeoutMs: TIMEOUT_MS,
@@ -76,7 +76,7 @@ describe('the simulator adapter and its simulator', () => {
 
   it('extra members, 201 and a currency in lower case are a success like any other', async () => {
     simulator = await startTestSimulator();
-    psp = createPsp('simulator', { url: simulator.url, timeoutMs: 5_000 });
+    psp = await createPsp('simulator', { url: simulator.url, timeoutMs: 5_000 });
     for (const method of ['pm_extra_members', 'pm_created', 'pm_lowercase_currency']) {
       const outcome = await psp.charge(ask(method));
       expect(outcome).toMatchObject({ kind: 'succeeded', amountMinor: 700, currency: 'EUR' });
@@ -87,7 +87,7 @@ describe('the simulator adapter and its simulator', () => {
 
   it('a look-up that is disturbed says unreachable, never none', async () => {
     simulator = await startTestSimulator();
-    psp = createPsp('simulator', { url: simulator.url, timeoutMs: 600 });
+    psp = await createPsp('simulator', { url: simulator.url, timeoutMs: 600 });
     const charge = ask();
     await psp.charge(charge);
     for (const behaviour of [
@@ -111,7 +111,7 @@ describe('the simulator adapter and its simulator', () => {
 
   it('charges that hang leave look-ups free, and those beyond the pool are not sent', async () => {
     simulator = await startTestSimulator();
-    psp = createPsp('simulator', { url: simulator.url, timeoutMs: 900, connections: 4 });
+    psp = await createPsp('simulator', { url: simulator.url, timeoutMs: 900, connections: 4 });
     const hanging = Array.from({ length: 12 }, () => ask('pm_hang_before'));
     const outcomes = Promise.all(hanging.map((charge) => psp?.charge(charge)));
     expect(await psp.find(randomUUID())).toEqual({ kind: 'none' });
@@ -124,7 +124,7 @@ describe('the simulator adapter and its simulator', () => {
 
   it('one merchant whose charges hang or fail does not open the breaker for others', async () => {
     simulator = await startTestSimulator();
-    psp = createPsp('simulator', {
+    psp = await createPsp('simulator', {
       url: simulator.url,
       timeoutMs: 600,
       breaker: { failures: 2, openMs: 60_000 },
@@ -138,7 +138,7 @@ describe('the simulator adapter and its simulator', () => {
   it('a PSP that is gone is "not sent", then the breaker answers, then the PSP is back', async () => {
     simulator = await startTestSimulator();
     const port = Number(new URL(simulator.url).port);
-    psp = createPsp('simulator', {
+    psp = await createPsp('simulator', {
       url: simulator.url,
       timeoutMs: 5_000,
       breaker: { failures: 3, openMs: 400 },
@@ -174,14 +174,14 @@ describe('the simulator adapter and its simulator', () => {
 });
 
 describe('misuse', () => {
-  it('fails at construction, with the name of the setting', () => {
+  it('fails at construction, with the name of the setting', async () => {
     const url = 'http://127.0.0.1:1';
-    const build = (settings: object) => () =>
+    const build = (settings: object) =>
       createPsp('simulator', { url, timeoutMs: 1_000, ...settings });
-    expect(build({ url: 'simulator' })).toThrow('url');
-    expect(build({ timeoutMs: 0 })).toThrow('timeoutMs');
-    expect(build({ connections: 0 })).toThrow('connections');
-    expect(build({ connectTimeoutMs: 2_000 })).toThrow('connectTimeoutMs');
+    await expect(build({ url: 'simulator' })).rejects.toThrow('url');
+    await expect(build({ timeoutMs: 0 })).rejects.toThrow('timeoutMs');
+    await expect(build({ connections: 0 })).rejects.toThrow('connections');
+    await expect(build({ connectTimeoutMs: 2_000 })).rejects.toThrow('connectTimeoutMs');
     expect(PSP_NAMES).toContain('simulator');
   });
 });

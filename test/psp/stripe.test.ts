@@ -14,12 +14,12 @@ const SETTINGS = {
   returnUrl: 'https://shop.example/back',
   webhookSecrets: SECRETS,
 };
-const open = (apiBase: string, more: object = {}): OpenPsp =>
+const open = (apiBase: string, more: object = {}): Promise<OpenPsp> =>
   createPsp('stripe', { ...SETTINGS, apiBase, ...more });
 
 pspContract('the Stripe adapter', async () => {
   const stripe = await startStripe();
-  const psp = open(stripe.url);
+  const psp = await open(stripe.url);
   return {
     psp,
     timeoutMs: TIMEOUT_MS,
@@ -65,7 +65,7 @@ describe('the Stripe adapter and Stripe', () => {
   let psp: OpenPsp;
   beforeAll(async () => {
     stripe = await startStripe();
-    psp = open(stripe.url);
+    psp = await open(stripe.url);
   });
   afterAll(async () => {
     await psp.close();
@@ -122,7 +122,7 @@ describe('the Stripe adapter and Stripe', () => {
   });
 
   it('no connection is a proof; a search that lags is none, and the id is read at once', async () => {
-    const gone = open('http://127.0.0.1:1');
+    const gone = await open('http://127.0.0.1:1');
     expect((await gone.charge(ask())).kind).toBe('notSent');
     await gone.close();
     await stripe.lag(60_000);
