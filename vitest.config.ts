@@ -8,7 +8,7 @@ export default defineConfig({
   resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: [...SLOW, 'test/browser/**', 'node_modules/**'],
+    exclude: [...SLOW, 'test/chaos/**', 'test/browser/**', 'node_modules/**'],
     globalSetup: ['./test/support/global-postgres.ts', './test/support/global-redis.ts'],
     pool: 'forks',
     maxWorkers: 2,

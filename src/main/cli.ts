@@ -8,6 +8,7 @@ import { startSimulator } from '../simulator/main.ts';
 import { BadConfiguration, readConfig } from './config.ts';
 import { migrationsFolder } from './database.ts';
 import { sayError } from './log.ts';
+import { recover } from './recover.ts';
 import { serve } from './serve.ts';
 
 const program = new Command('semel')
@@ -35,6 +36,17 @@ program
   .action(async () => {
     await migrate(databaseUrl(), migrationsFolder());
     print('The database is up to date.');
+  });
+
+program
+  .command('recover')
+  .description(
+    'settle what is in doubt, as a process of its own; needs DATABASE_URL, SIMULATOR_URL',
+  )
+  .option('--once', 'end when nothing is due any more', false)
+  .action(async ({ once }: { once: boolean }) => {
+    await recover(readConfig(process.env), { once, say: print });
+    process.exit(0);
   });
 
 const keys = program.command('keys').description('API keys of merchants');

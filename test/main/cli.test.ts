@@ -34,7 +34,7 @@ function expectRefused({ code, err }: Ended, words: RegExp): void {
 
 describe('help', () => {
   test.each([
-    [['--help'], ['serve', 'migrate', 'keys', 'simulator', 'environment']],
+    [['--help'], ['serve', 'migrate', 'keys', 'simulator', 'recover', 'environment']],
     [
       ['keys', 'create', '--help'],
       ['--merchant', '--scopes', '--expires', 'payments:write'],
