@@ -1,10 +1,10 @@
 import { type RecoveryReport, recoverOnce } from '../payments/index.ts';
 import { migrationsIn, whyNotReady } from '../postgres/index.ts';
-import { createPsp } from '../psp/index.ts';
 import { startRecovery } from '../workers/index.ts';
 import { BadConfiguration, type Config } from './config.ts';
 import { migrationsFolder, openDatabase, openJournal } from './database.ts';
 import { sayError } from './log.ts';
+import { openPsp } from './psp.ts';
 
 const LIMIT = 100;
 const EVERY_MS = 1_000;
@@ -22,13 +22,13 @@ export interface RecoverOptions {
  * @throws BadConfiguration if the database or the PSP is not named: it embeds neither
  */
 export async function recover(config: Config, { once, say }: RecoverOptions): Promise<void> {
-  const { DATABASE_URL, SIMULATOR_URL } = config;
+  const { DATABASE_URL, SIMULATOR_URL, PSP } = config;
   if (DATABASE_URL === undefined) throw unset('DATABASE_URL', 'postgres://');
-  if (SIMULATOR_URL === undefined) throw unset('SIMULATOR_URL', 'http://');
+  if (PSP === 'simulator' && SIMULATOR_URL === undefined) throw unset('SIMULATOR_URL', 'http://');
   const database = openDatabase(config, DATABASE_URL, (why) =>
     say(`The pool was replaced: ${why}`),
   );
-  const psp = createPsp(config.PSP, { url: SIMULATOR_URL, timeoutMs: config.PSP_TIMEOUT_MS });
+  const psp = await openPsp(config, SIMULATOR_URL);
   const onUnrecorded = (error: unknown) => say(`Stays in doubt: ${sayError(error)}`);
   const deps = { journal: openJournal(config, database), psp, onUnrecorded };
   const onReport = (report: RecoveryReport) => say(lineOf(report));
