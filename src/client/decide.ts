@@ -51,7 +51,7 @@ export function decide<Ok, P extends Problem>(reply: Reply, read: Read<Ok, P>): 
   const asked = extensions['retryAfterMs'];
   const afterMs = typeof asked === 'number' ? asked : reply.retryAfterMs;
   const code = String(extensions['code'] ?? `HTTP_${status}`);
-  const message = error?.message ?? `HTTP status ${status} without a GraphQL body.`;
+  const message = error?.message ?? `HTTP ${status} without GraphQL.`;
   const problem: Refusal = { code, message, retryAfterMs: afterMs, extensions };
   const retry = { do: 'retry', afterMs, cause: problem, problem } as const;
   switch (code) {

@@ -164,7 +164,7 @@ export class Intents {
   /** Asks about the key; nothing is done by it. */
   async #lookUp(intent: Place, record: IntentRecord, turn: Turn): Promise<Result> {
     if (intent.operation.lookup) return this.#ask(intent, record, standingOf(record), turn);
-    const cause = new Error('No look-up: run it with its first parameters.');
+    const cause = new Error('No look-up: run it as at first.');
     return unknown(record, cause, turn.again);
   }
 
@@ -208,7 +208,9 @@ export class Intents {
     try {
       for (;;) {
         const found = await store.read(place);
-        if (found && (found.key !== next.key || isFinal(found))) return;
+        // Who waited for a turn may have read the record before it went on to something else.
+        const isOther = found?.paramsHash !== next.paramsHash || found.key !== next.key;
+        if (found && (isFinal(found) || isOther)) return;
         if (await store.swap(place, found, next)) return;
       }
     } catch {
