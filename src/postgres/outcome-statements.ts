@@ -163,18 +163,23 @@ with due as (
   from due d
   where e.merchant_id = d.merchant_id and e.id = d.id
   returning e.*, d.from_state
+), moved as (
+  select merchant_id, payment_id, count(*)::integer as entries,
+    bool_or(operation in (${FIRST})) as is_first
+  from taken where from_state = 'SENDING' group by merchant_id, payment_id
 ), paid as (
   update payments p
-  set status = case when t.operation in (${FIRST}) then 'UNKNOWN' else p.status end,
-      version = p.version + 1, updated_at = clock_timestamp()
-  from taken t
-  where t.from_state = 'SENDING' and p.merchant_id = t.merchant_id and p.id = t.payment_id
-  returning p.id, p.version
+  set status = case when m.is_first then 'UNKNOWN' else p.status end,
+      version = p.version + m.entries, updated_at = clock_timestamp()
+  from moved m
+  where p.merchant_id = m.merchant_id and p.id = m.payment_id
+  returning p.merchant_id, p.id, p.version - m.entries as version_before
 ), noted as (
   insert into outbox_events (merchant_id, id, payment_id, entry_id, type, payment_version)
-  select t.merchant_id, ${UUID_V7}, t.payment_id, t.id,
-    lower(t.operation || '.unknown'), n.version
-  from taken t join paid n on n.id = t.payment_id
+  select t.merchant_id, ${UUID_V7}, t.payment_id, t.id, lower(t.operation || '.unknown'),
+    n.version_before + row_number() over (partition by t.merchant_id, t.payment_id order by t.id)
+  from taken t join paid n on n.merchant_id = t.merchant_id and n.id = t.payment_id
+  where t.from_state = 'SENDING'
 ), posted as (
   insert into postings (merchant_id, entry_id, leg, account, direction, amount_minor, currency)
   select t.merchant_id, t.id, l.leg, l.account, l.direction, t.amount_minor, t.currency

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { version } from 'uuid';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Hold } from '../../src/payments/index.ts';
-import type { PostgresJournal } from '../../src/postgres/index.ts';
+import { PostgresFollowUps, type PostgresJournal } from '../../src/postgres/index.ts';
 import {
   type Books,
   DECLINED,
@@ -10,6 +10,7 @@ import {
   newPayment,
   openBooks,
   succeeded,
+  TIMES,
   UNKNOWN,
 } from './books.ts';
 
@@ -201,4 +202,36 @@ describe('two recoverers at once', () => {
       entry: { state: 'SUCCEEDED' },
     });
   });
+});
+
+test('several entries of one payment: an event for each that moved, each with a version of its own', async () => {
+  const psp = `fake-${randomUUID()}`;
+  const charge = holdOf(await journal.open(newPayment({ psp })));
+  const { payment } = await journal.settle(charge, succeeded());
+  const followUps = new PostgresFollowUps(books.database(), TIMES);
+  const refund = async (idempotencyKey: string) => {
+    const { merchantId, id: paymentId } = payment;
+    const { fingerprint } = newPayment();
+    const asked = { merchantId, paymentId, idempotencyKey, fingerprint, psp, amountMinor: 1 };
+    const more = { operation: 'REFUND', currency: null, expectedVersion: null } as const;
+    const opened = await followUps.open({ ...asked, ...more, request: {} });
+    if (opened.kind !== 'opened') throw new Error(opened.kind);
+    return opened.hold;
+  };
+  await journal.settle(await refund('in-doubt-before'), UNKNOWN);
+  await refund('sent');
+  await refund('sent-too');
+  await books.makeDue();
+  const before = await books.sql`select id from outbox_events where payment_id = ${payment.id}`;
+  expect(await journal.takeOver(100, psp)).toHaveLength(3);
+  const events = await books.sql`
+    select e.type, e.payment_version, p.version from outbox_events e
+    join payments p on p.id = e.payment_id
+    where e.payment_id = ${payment.id} and not (e.id = any(${before.map(({ id }) => id)}::uuid[]))
+    order by e.payment_version`;
+  const version = events[0]?.['version'] as number;
+  expect(events.map((event) => [event['type'], event['payment_version']])).toEqual([
+    ['refund.unknown', version - 1],
+    ['refund.unknown', version],
+  ]);
 });
