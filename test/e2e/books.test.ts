@@ -110,9 +110,18 @@ async function run(random: (below: number) => number): Promise<void> {
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
 }
 
-const openEntries = () => owner`
+/**
+ * What met several faults in a row is asked about again only after minutes: here at once, unless
+ * somebody is asking already.
+ */
+const openEntries = async () => {
+  await owner`
+    update journal_entries set next_check_at = clock_timestamp()
+    where state in ('UNKNOWN', 'PENDING') and lease_until <= clock_timestamp()`;
+  return owner`
   select id, operation, state, attempt, reason, psp_reference, sent_at, next_check_at, lease_until
   from journal_entries where state in ('SENDING', 'UNKNOWN', 'PENDING', 'IN_REVIEW')`;
+};
 
 /** What the journal says was executed, in the words of the PSP's books. */
 const journal = async () => {
