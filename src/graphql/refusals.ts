@@ -63,7 +63,7 @@ export function keyInvalid(message: string): GraphQLError {
 export function unavailable(retryAfterMs: number): GraphQLError {
   return refusal(
     'IDEMPOTENCY_UNAVAILABLE',
-    'The server cannot do this now. Nothing was executed. Ask again with the same key.',
+    'The server cannot do this now. This request executed nothing; an earlier one with its key may have. Ask again with the same key.',
     { retryable: true, safeToRetryWithSameKey: true, retryAfterMs },
   );
 }

@@ -29,8 +29,8 @@ function currency(value: unknown): string {
   const today = new Date().toISOString().slice(0, 10);
   const found = standing(code, today);
   if (found === 'active') return code;
-  const what = code === '' ? 'not a currency code' : `${code} is ${found}`;
-  throw new GraphQLError(`a currency is an ISO 4217 code that is valid today, and this is ${what}`);
+  const what = code === '' ? 'this is none' : `${code} is ${found}`;
+  throw new GraphQLError(`a currency is an ISO 4217 code that is valid today; ${what}`);
 }
 
 export const CurrencyCode = new GraphQLScalarType<string, string>({

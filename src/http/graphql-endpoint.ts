@@ -26,7 +26,8 @@ export interface EndpointOptions {
 const UNAVAILABLE: Refusal = {
   status: 503,
   code: 'IDEMPOTENCY_UNAVAILABLE',
-  message: 'The server cannot do this now. Nothing was executed. Ask again with the same key.',
+  message:
+    'The server cannot do this now. This request executed nothing; an earlier one with its key may have. Ask again with the same key.',
   retryAfterMs: 1_000,
 };
 const BAD_KEY: Refusal = {

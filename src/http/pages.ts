@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { extname, join, relative, sep } from 'node:path';
-import { gzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { send, sendText } from './answer.ts';
 
 export interface PagesOptions {
@@ -147,16 +147,19 @@ export class Pages {
 }
 
 function sendPage(response: ServerResponse, page: Page): void {
+  const gzipped = page.gzipped && /\bgzip\b/.test(String(response.req.headers['accept-encoding']));
+  const bytes = page.gzipped && !gzipped ? gunzipSync(page.bytes) : page.bytes;
   response.writeHead(200, {
     'content-type': page.type,
-    'content-length': page.bytes.length,
-    ...(page.gzipped ? { 'content-encoding': 'gzip' } : {}),
+    'content-length': bytes.length,
+    ...(gzipped ? { 'content-encoding': 'gzip' } : {}),
+    vary: 'accept-encoding',
     'cache-control': page.caching,
     'content-security-policy': page.policy,
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
   });
-  response.end(page.bytes);
+  response.end(bytes);
 }
 
 function isBuilt(folder: string | undefined): boolean {

@@ -127,7 +127,8 @@ export class HttpServer {
       return sendRefusal(response, 'application/json', {
         status: 503,
         code: 'IDEMPOTENCY_UNAVAILABLE',
-        message: 'This server is stopping. Nothing was executed. Ask again with the same key.',
+        message:
+          'This server is stopping. This request executed nothing; an earlier one with its key may have. Ask again with the same key.',
         retryAfterMs: 1_000,
       });
     }

@@ -29,15 +29,21 @@ type Stop = () => Promise<void>;
 export async function embedMissing(config: Config, say: Say): Promise<Parts> {
   const folder = resolve(config.DATA_DIR);
   const stops: Stop[] = [];
+  let stopping = false;
+  const ended = (what: string) => () => {
+    if (!stopping) say(`${what} has ended. Stop this server and start it again.`);
+  };
   const stop = async () => {
+    stopping = true;
     await Promise.all(stops.map((end) => end()));
   };
   try {
     const [databaseUrl, redisUrl, simulatorUrl] = await Promise.all([
-      config.DATABASE_URL ?? embedPostgres(folder, say, stops),
-      config.REDIS_URL ?? embedRedis(config, folder, say, stops),
+      config.DATABASE_URL ?? embedPostgres(folder, say, stops, ended('The embedded Postgres')),
+      config.REDIS_URL ?? embedRedis(config, folder, say, stops, ended('The embedded Redis')),
       config.PSP === 'simulator'
-        ? (config.SIMULATOR_URL ?? embedSimulator(folder, say, stops))
+        ? (config.SIMULATOR_URL ??
+          embedSimulator(folder, say, stops, ended('The embedded PSP simulator')))
         : undefined,
     ]);
     const ownDatabase = config.DATABASE_URL === undefined;
@@ -49,10 +55,16 @@ export async function embedMissing(config: Config, say: Say): Promise<Parts> {
   }
 }
 
-async function embedPostgres(folder: string, say: Say, stops: Stop[]): Promise<string> {
+async function embedPostgres(
+  folder: string,
+  say: Say,
+  stops: Stop[],
+  ended: () => void,
+): Promise<string> {
   const dataDir = join(folder, 'postgres');
   const postgres = await startPostgres({ dataDir, log: say });
   stops.push(() => postgres.stop());
+  postgres.onExit(ended);
   say(`Postgres: embedded, data in ${dataDir}`);
   return postgres.url;
 }
@@ -62,6 +74,7 @@ async function embedRedis(
   folder: string,
   say: Say,
   stops: Stop[],
+  ended: () => void,
 ): Promise<string | undefined> {
   const redis =
     config.NODE_ENV === 'production'
@@ -72,17 +85,24 @@ async function embedRedis(
     return undefined;
   }
   stops.push(() => redis.stop());
+  redis.onExit(ended);
   say(`Redis: embedded (${redis.kind})`);
   return redis.url;
 }
 
-async function embedSimulator(folder: string, say: Say, stops: Stop[]): Promise<string> {
+async function embedSimulator(
+  folder: string,
+  say: Say,
+  stops: Stop[],
+  ended: () => void,
+): Promise<string> {
   const dataDir = join(folder, 'simulator');
   await mkdir(dataDir, { recursive: true });
   const { command, args } = nodeEntry(import.meta.url, '../simulator/process');
   const flags = ['--parent-pipe', '--data-dir', dataDir];
   const simulator = await startChild({ command, args: [...args, ...flags] });
   stops.push(() => simulator.stop());
+  simulator.onExit(ended);
   say(`PSP simulator: embedded, ${simulator.url}`);
   return simulator.url;
 }
