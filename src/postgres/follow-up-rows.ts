@@ -1,7 +1,7 @@
 import { type FollowUp, type Hold, isFirst, type JournalEntry } from '../payments/index.ts';
 import type { Lane } from './batch.ts';
 import type { Row } from './connect.ts';
-import type { newEntry } from './open-rows.ts';
+import { freshEntry, type newEntry } from './open-rows.ts';
 import { toPayment } from './rows.ts';
 
 /** A follow-up that T1 is asked to write, with the ids made for it. */
@@ -64,31 +64,13 @@ export function newHold(draft: Draft, row: Row): Hold {
   return {
     ownerToken: draft.ownerToken,
     payment: toPayment(row),
-    entry: {
-      merchantId: draft.merchantId,
-      id: draft.entryId,
-      paymentId: draft.paymentId,
-      idempotencyKey: draft.idempotencyKey,
+    entry: freshEntry(draft, {
       operation: draft.operation,
       amountMinor: Number(row['amount']),
       currency: row['currency'] as string,
-      psp: draft.psp,
-      fingerprintVersion: draft.fingerprint.version,
-      fingerprint: draft.fingerprint.digest,
-      state: 'SENDING',
-      outcomeSource: null,
-      attempt: 1,
-      pspIdempotencyKey: draft.pspKey,
-      leaseLeftMs: 0,
-      pspReference: null,
-      declineCode: null,
-      softDecline: null,
-      reason: null,
       request: draft.request,
-      nextCheckAt: null,
       createdAt: row['created_at'] as Date,
-      settledAt: null,
-    },
+    }),
   };
 }
 

@@ -4,6 +4,7 @@ import {
   decimal,
   exponentOf,
   type Hold,
+  type JournalEntry,
   type NewPayment,
   type Recorded,
 } from '../payments/index.ts';
@@ -77,37 +78,53 @@ export function reopenRow(
   };
 }
 
+type Written = Pick<
+  JournalEntry,
+  'operation' | 'amountMinor' | 'currency' | 'request' | 'createdAt'
+>;
+type Sent = Pick<
+  Draft,
+  'merchantId' | 'paymentId' | 'entryId' | 'idempotencyKey' | 'psp' | 'pspKey' | 'fingerprint'
+>;
+
+/** An entry as T1 has just written it: on its way, and nothing known of it. */
+export function freshEntry(draft: Sent, written: Written): JournalEntry {
+  return {
+    ...written,
+    merchantId: draft.merchantId,
+    id: draft.entryId,
+    paymentId: draft.paymentId,
+    idempotencyKey: draft.idempotencyKey,
+    psp: draft.psp,
+    fingerprintVersion: draft.fingerprint.version,
+    fingerprint: draft.fingerprint.digest,
+    state: 'SENDING',
+    outcomeSource: null,
+    attempt: 1,
+    pspIdempotencyKey: draft.pspKey,
+    leaseLeftMs: 0,
+    pspReference: null,
+    declineCode: null,
+    softDecline: null,
+    reason: null,
+    nextCheckAt: null,
+    settledAt: null,
+  };
+}
+
 /** The entry and payment as T1 wrote them: what was asked, and what the database added. */
 export function newHold(draft: Draft, row: Row): Hold {
   const createdAt = row['created_at'] as Date;
   const { merchantId, amountMinor, currency, paymentId, paymentMethod } = draft;
   return {
     ownerToken: draft.ownerToken,
-    entry: {
-      merchantId,
-      id: draft.entryId,
-      paymentId,
-      idempotencyKey: draft.idempotencyKey,
+    entry: freshEntry(draft, {
       operation: draft.operation ?? 'CHARGE',
       amountMinor,
       currency,
-      psp: draft.psp,
-      fingerprintVersion: draft.fingerprint.version,
-      fingerprint: draft.fingerprint.digest,
-      state: 'SENDING',
-      outcomeSource: null,
-      attempt: 1,
-      pspIdempotencyKey: draft.pspKey,
-      leaseLeftMs: 0,
-      pspReference: null,
-      declineCode: null,
-      softDecline: null,
-      reason: null,
       request: null,
-      nextCheckAt: null,
       createdAt,
-      settledAt: null,
-    },
+    }),
     payment: {
       merchantId,
       id: paymentId,

@@ -22,11 +22,11 @@ export async function concluded(
   if ('answer' in ended && ended.payment !== null) {
     payments.prime(ended.payment.id, ended.payment);
   }
-  return result(ended);
+  return resultOf(ended);
 }
 
 /** The use case's proof that nothing was sent is the engine's proof that nothing happened. */
-async function unlessNothingSent<T>(work: Promise<T>): Promise<T> {
+export async function unlessNothingSent<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
@@ -48,10 +48,11 @@ export async function look({
     fingerprint: readFingerprint(fingerprint),
     psp: psp.name,
   });
-  return ended === undefined ? undefined : result(ended);
+  return ended === undefined ? undefined : resultOf(ended);
 }
 
-function result(ended: Ended): Result<PaymentAnswer> {
+/** An ending in the engine's words. */
+export function resultOf(ended: Ended): Result<PaymentAnswer> {
   switch (ended.kind) {
     case 'done':
       return { kind: 'done', answer: ended.answer, first: ended.first };

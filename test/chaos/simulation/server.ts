@@ -1,19 +1,11 @@
 import { createHash } from 'node:crypto';
-import {
-  type Ending,
-  MemoryStore,
-  NotExecuted,
-  Once,
-  type Result,
-  type Store,
-} from '../../../src/idempotency/index.ts';
+import { resultOf, unlessNothingSent } from '../../../src/graphql/resolvers/ended.ts';
+import { type Ending, MemoryStore, Once, type Store } from '../../../src/idempotency/index.ts';
 import {
   createPayment,
-  type Ended,
   type Journal,
   lookUpPayment,
   type NewPayment,
-  NothingSent,
   type PaymentAnswer,
   type PaymentReader,
   type Psp,
@@ -63,35 +55,12 @@ export function newServer(name: string, scheduler: Scheduler, ports: Ports) {
   return (asked: NewPayment): Promise<Ending<PaymentAnswer>> =>
     once.run<PaymentAnswer>({
       intent: { scope: asked.merchantId, key: asked.idempotencyKey },
-      fingerprint: asked.fingerprint.digest.toString('hex'),
+      fingerprint: `1:createPayment:${asked.fingerprint.digest.toString('base64url')}`,
       onInFlight: 'JOIN',
-      work: () => concluded(createPayment(deps, asked)),
+      work: async () => resultOf(await unlessNothingSent(createPayment(deps, asked))),
       look: async () => {
         const seen = await lookUpPayment(ports.reader as PaymentReader, asked);
         return seen === undefined ? undefined : resultOf(seen);
       },
     });
-}
-
-async function concluded(work: Promise<Ended>): Promise<Result<PaymentAnswer>> {
-  try {
-    return resultOf(await work);
-  } catch (error) {
-    if (error instanceof NothingSent) throw new NotExecuted(error.message, { cause: error });
-    throw error;
-  }
-}
-
-function resultOf(ended: Ended): Result<PaymentAnswer> {
-  switch (ended.kind) {
-    case 'done':
-      return { kind: 'done', answer: ended.answer, first: ended.first };
-    case 'open':
-    case 'released':
-      return { kind: ended.kind, answer: ended.answer };
-    case 'busy':
-      return ended;
-    case 'mismatch':
-      return { kind: 'mismatch', fingerprint: ended.entry.fingerprint.toString('hex') };
-  }
 }
