@@ -48,6 +48,7 @@ const http = new HttpServer({
     identify: async () => caller,
     onRefused: () => {},
   }),
+  webhooks: new WebhookEndpoint({ psp: 'none', take: undefined, onRefused: () => {} }),
   metrics: new Metrics(async () => ({ byState: {}, oldestUnknownS: 0 })),
   pages: new Pages({ playground: undefined, demoApiKey: undefined }),
   whyNotReady: async () => undefined,
