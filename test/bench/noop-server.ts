@@ -13,6 +13,7 @@ import {
   Metrics,
   Pages,
   TrustedDocuments,
+  WebhookEndpoint,
 } from '../../src/http/index.ts';
 
 const typeDefs = `
