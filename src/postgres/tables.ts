@@ -25,9 +25,10 @@ import {
   OUTCOME_SOURCES,
   PAYMENT_STATUSES,
 } from '../payments/index.ts';
-import { at, bytea, minor, oneOf } from './columns.ts';
+import { at, bytea, minor, oneOf, xid8 } from './columns.ts';
 
 export * from './access-tables.ts';
+export * from './event-tables.ts';
 export * from './webhook-in-tables.ts';
 
 /**
@@ -232,9 +233,12 @@ export const outboxEvents = pgTable(
     type: text('type').notNull(),
     paymentVersion: integer('payment_version').notNull(),
     createdAt: at('created_at').notNull().default(sql`clock_timestamp()`),
+    /** The transaction that wrote it: what is not numbered yet is found by it. */
+    xid: xid8('xid').notNull().default(sql`pg_current_xact_id()`),
   },
   (t) => [
     primaryKey({ columns: [t.merchantId, t.id] }),
+    index('outbox_events_xid').on(t.xid),
     index('outbox_events_payment').on(t.merchantId, t.paymentId),
   ],
 );

@@ -6,7 +6,7 @@ import { ask, eventually, freshKey, paid, pay } from '../support/pay.ts';
 import { startTestServer, type TestServer } from '../support/with-server.ts';
 import { startTestSimulator, type TestSimulator } from '../support/with-simulator.ts';
 
-const OPERATIONS = Number(process.env['SEMEL_TEST_OPERATIONS'] ?? 3_000);
+const OPERATIONS = Number(process.env['SEMEL_TEST_OPERATIONS'] ?? 10_000);
 const AT_ONCE = 24;
 const CURRENCIES = ['EUR', 'USD', 'JPY', 'KWD', 'CLF'] as const;
 const SOURCES = [
