@@ -1,7 +1,5 @@
 CREATE TABLE "outbox_mark" (
-	"one" boolean PRIMARY KEY DEFAULT true NOT NULL,
-	"numbered_below" "xid8" NOT NULL,
-	CONSTRAINT "outbox_mark_one" CHECK ("outbox_mark"."one")
+	"numbered_below" "xid8" NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE "outbox_positions" (

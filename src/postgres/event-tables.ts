@@ -1,5 +1,4 @@
-import { sql } from 'drizzle-orm';
-import { bigint, boolean, check, pgTable, primaryKey, unique, uuid } from 'drizzle-orm/pg-core';
+import { bigint, pgTable, primaryKey, unique, uuid } from 'drizzle-orm/pg-core';
 import { xid8 } from './columns.ts';
 
 /**
@@ -21,11 +20,6 @@ export const outboxPositions = pgTable(
 );
 
 /** One row: every event whose transaction is older than this has its position. */
-export const outboxMark = pgTable(
-  'outbox_mark',
-  {
-    one: boolean('one').primaryKey().default(true),
-    numberedBelow: xid8('numbered_below').notNull(),
-  },
-  (t) => [check('outbox_mark_one', sql`${t.one}`)],
-);
+export const outboxMark = pgTable('outbox_mark', {
+  numberedBelow: xid8('numbered_below').notNull(),
+});
