@@ -18,6 +18,7 @@ export class BadBody extends Error {
 }
 
 const UTF_8 = new TextDecoder('utf-8', { fatal: true });
+const UTF_8_AS_IT_IS = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const JSON_IN_UTF_8 = /^\s*application\/json\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i;
 
 /** True if the body is JSON in UTF-8, by what the header says. */
@@ -27,7 +28,7 @@ export function saysJson(contentType: string): boolean {
 
 /** @throws BadBody if the body is too large, not UTF-8 or not JSON */
 export async function readJson(request: IncomingMessage): Promise<unknown> {
-  const bytes = await readBytes(request);
+  const bytes = await readBytes(request, MAX_BODY_BYTES);
   try {
     return JSON.parse(UTF_8.decode(bytes));
   } catch {
@@ -35,20 +36,30 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
   }
 }
 
-function readBytes(request: IncomingMessage): Promise<Buffer> {
+/** The body as it came, a byte order mark included. @throws BadBody if it is too large or not UTF-8 */
+export async function readText(request: IncomingMessage, mostBytes: number): Promise<string> {
+  const bytes = await readBytes(request, mostBytes);
+  try {
+    return UTF_8_AS_IT_IS.decode(bytes);
+  } catch {
+    throw new BadBody(400, 'The body is not in UTF-8.');
+  }
+}
+
+function readBytes(request: IncomingMessage, mostBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
     const fail = (status: BadBody['status'], message: string) =>
       reject(new BadBody(status, message));
-    const tooLarge = () => fail(413, `The body may have at most ${MAX_BODY_BYTES} bytes.`);
-    if (Number(request.headers['content-length'] ?? 0) > MAX_BODY_BYTES) return tooLarge();
+    const tooLarge = () => fail(413, `The body may have at most ${mostBytes} bytes.`);
+    if (Number(request.headers['content-length'] ?? 0) > mostBytes) return tooLarge();
     const timer = setTimeout(() => {
       fail(408, `The body did not come within ${BODY_WITHIN_MS / 1_000} s.`);
     }, BODY_WITHIN_MS);
     request.on('data', (chunk: Buffer) => {
       length += chunk.length;
-      if (length <= MAX_BODY_BYTES) chunks.push(chunk);
+      if (length <= mostBytes) chunks.push(chunk);
       else tooLarge();
     });
     request.on('end', () => resolve(Buffer.concat(chunks)));

@@ -9,3 +9,4 @@ export {
   TrustedDocuments,
   type TrustMode,
 } from './trusted-documents.ts';
+export { WebhookEndpoint, type WebhookEndpointOptions } from './webhook-endpoint.ts';

@@ -16,6 +16,7 @@ export class Metrics {
   readonly poolReplaced: Counter;
   readonly unrecorded: Counter;
   readonly recovered: Counter<'fate'>;
+  readonly webhooks: Counter<'psp' | 'result'>;
 
   /** @param openWork asked at each scrape */
   constructor(openWork: () => Promise<OpenWork>) {
@@ -29,6 +30,10 @@ export class Metrics {
     this.poolReplaced = counter('pool_replaced', 'Database pools replaced on suspicion.');
     this.unrecorded = counter('unrecorded', 'PSP answers that could not be written at once.');
     this.recovered = counter('recovered', 'Entries that recovery dealt with, by fate.', ['fate']);
+    this.webhooks = counter('webhooks', 'Webhooks that PSPs sent, by what came of them.', [
+      'psp',
+      'result',
+    ]);
     for (const outcome of ['executed', 'replayed', 'joined', 'in_doubt']) {
       this.answered.inc({ outcome }, 0);
     }

@@ -6,9 +6,11 @@ import type { GraphQLEndpoint } from './graphql-endpoint.ts';
 import type { Metrics } from './metrics.ts';
 import { Pacer } from './pacer.ts';
 import type { Pages } from './pages.ts';
+import type { WebhookEndpoint } from './webhook-endpoint.ts';
 
 export interface HttpServerOptions {
   readonly endpoint: GraphQLEndpoint;
+  readonly webhooks: WebhookEndpoint;
   readonly metrics: Metrics;
   /** Why this server cannot serve, or undefined if it can. */
   readonly whyNotReady: () => Promise<string | undefined>;
@@ -28,7 +30,9 @@ const REQUESTS_PER_TURN = 16;
 const BACKLOG = 4_096;
 const MAX_HEADER_BYTES = 16 * 1024;
 
-/** The server's only door: `/graphql`, the probes and the pages. */
+const WEBHOOKS = '/webhooks/';
+
+/** The server's only door: `/graphql`, the webhooks of the PSP, the probes and the pages. */
 export class HttpServer {
   readonly #options: HttpServerOptions;
   readonly #server: Server;
@@ -102,6 +106,11 @@ export class HttpServer {
     const path = mark < 0 ? url : url.slice(0, mark);
     const search = mark < 0 ? '' : url.slice(mark);
     if (path === '/graphql') return this.#graphql(request, response, search);
+    if (path.startsWith(WEBHOOKS)) {
+      const { webhooks } = this.#options;
+      if (this.#draining) return webhooks.refuseWhileStopping(response);
+      return webhooks.handle(path.slice(WEBHOOKS.length), request, response);
+    }
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.setHeader('allow', 'GET, HEAD');
       return sendText(response, path === '/' ? 405 : 404, 'Not here.\n');

@@ -1,6 +1,13 @@
 import { dirname, join } from 'node:path';
 import { buildSchema, fileInPackage, GraphQLServer, type Services } from '../graphql/index.ts';
-import { GraphQLEndpoint, HttpServer, Limits, Metrics, Pages } from '../http/index.ts';
+import {
+  GraphQLEndpoint,
+  HttpServer,
+  Limits,
+  Metrics,
+  Pages,
+  WebhookEndpoint,
+} from '../http/index.ts';
 import type { Store } from '../idempotency/index.ts';
 import {
   type Database,
@@ -9,6 +16,7 @@ import {
   openWork,
   PostgresCancels,
   PostgresExpiries,
+  PostgresInbox,
   PostgresLedgerReader,
   PostgresPaymentReader,
   whyNotReady,
@@ -28,8 +36,10 @@ import {
 import type { Parts } from './embed.ts';
 import type { Log } from './log.ts';
 import { openPsp } from './psp.ts';
+import { sendWebhooksTo } from './simulator-webhooks.ts';
 import { openStore } from './store.ts';
 import { trustedDocuments } from './trusted-documents.ts';
+import { webhooksOf } from './webhooks.ts';
 
 /** A server that listens. */
 export interface Running {
@@ -61,15 +71,16 @@ export async function compose(config: Config, parts: Parts, log: Log): Promise<R
     metrics.poolReplaced.inc();
     log.warn({ why }, 'the database pool was replaced');
   });
-  const psp = await openPsp(config, parts.simulatorUrl);
+  const psp = await openPsp(config, parts);
   const first = await openStore(parts.redisUrl, log);
   const reports = openReports(parts.databaseUrl);
   const services = servicesOf(around, database, reports, psp);
   const graphql = await startGraphQL(around, services, first.store);
   const identities = new Identities(database);
   const pages = pagesOf(config, parts, { identities, reader: services.reader });
-  const http = httpOf(around, graphql, services, database, identities, pages);
+  const http = httpOf(around, graphql, services, psp, database, identities, pages);
   const url = await listen(http, config);
+  if (parts.ownSimulator) await sendWebhooksTo(url, parts, config);
   const recovery = recoverWith(around, services);
   const sweep = sweepWith(around, database, services);
   return {
@@ -140,6 +151,7 @@ function httpOf(
   { config, log, metrics }: Surroundings,
   graphql: GraphQLServer,
   services: Services,
+  psp: OpenPsp,
   database: Database,
   identities: Identities,
   pages: Pages,
@@ -153,8 +165,10 @@ function httpOf(
     identify: (key) => identities.identify(key),
     onRefused: (code) => metrics.refused.inc({ code }),
   });
+  const inbox = new PostgresInbox(database, openBudgetMs(config));
   return new HttpServer({
     endpoint,
+    webhooks: new WebhookEndpoint(webhooksOf({ ...services, psp, inbox, log, metrics })),
     metrics,
     pages,
     whyNotReady: () => whyNotReady(database, wanted),

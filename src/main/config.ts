@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { TRUST_MODES } from '../http/index.ts';
-import { PSP_NAMES } from '../psp/index.ts';
+import { isSigningSecret, PSP_NAMES } from '../psp/index.ts';
 
 /** What the environment says, checked. Times are in ms unless the name says otherwise. */
 export type Config = Readonly<z.output<typeof variables>> & { readonly lockTtlMs: number };
@@ -67,6 +67,12 @@ export const variables = z.object({
   ),
   PSP: z.enum(PSP_NAMES).default('simulator').describe(PSP_NAMES.join(', ')),
   SIMULATOR_URL: url('http', 'https'),
+  SIMULATOR_WEBHOOK_SECRET: z
+    .string()
+    .min(1)
+    .refine((list) => list.split(',').every((secret) => isSigningSecret(secret.trim())))
+    .optional()
+    .describe('signing secrets in base64, with or without the prefix whsec_, separated by commas'),
   STRIPE_SECRET_KEY: z
     .string()
     .regex(/^[\x21-\x7e]{8,300}$/)
@@ -129,6 +135,7 @@ const SECRET = new Set([
   'DEMO_API_KEY',
   'STRIPE_SECRET_KEY',
   'STRIPE_WEBHOOK_SECRET',
+  'SIMULATOR_WEBHOOK_SECRET',
 ]);
 
 /** Everything that is wrong with the environment, one problem a line. */

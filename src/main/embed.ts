@@ -3,6 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { nodeEntry, startChild, startPostgres, startRedis } from '../embedded/index.ts';
 import type { Config } from './config.ts';
+import { secretsIn } from './psp.ts';
 
 /** Where the parts are that a server needs, whoever runs them. */
 export interface Parts {
@@ -11,6 +12,10 @@ export interface Parts {
   readonly redisUrl: string | undefined;
   /** Undefined if the PSP is another one. */
   readonly simulatorUrl: string | undefined;
+  /** What the simulator signs webhooks with; the first one is the present one. */
+  readonly simulatorSecrets: string[];
+  /** True if the simulator is ours, and is to be told where to send webhooks. */
+  readonly ownSimulator: boolean;
   /** The key of the demo merchant, if there is to be one. */
   readonly demoApiKey: string | undefined;
   /** True if the database is ours, and nobody else migrates it. */
@@ -47,8 +52,20 @@ export async function embedMissing(config: Config, say: Say): Promise<Parts> {
         : undefined,
     ]);
     const ownDatabase = config.DATABASE_URL === undefined;
+    const ownSimulator = config.PSP === 'simulator' && config.SIMULATOR_URL === undefined;
+    const given = secretsIn(config.SIMULATOR_WEBHOOK_SECRET);
+    const simulatorSecrets = ownSimulator && given.length === 0 ? [newSecret()] : given;
     const demoApiKey = config.DEMO_API_KEY ?? (ownDatabase ? await keptKey(folder) : undefined);
-    return { databaseUrl, redisUrl, simulatorUrl, demoApiKey, ownDatabase, stop };
+    return {
+      databaseUrl,
+      redisUrl,
+      simulatorUrl,
+      simulatorSecrets,
+      ownSimulator,
+      demoApiKey,
+      ownDatabase,
+      stop,
+    };
   } catch (error) {
     await stop();
     throw error;
@@ -106,6 +123,9 @@ async function embedSimulator(
   say(`PSP simulator: embedded, ${simulator.url}`);
   return simulator.url;
 }
+
+/** For a simulator that lives as long as this server: nobody else need know it. */
+const newSecret = () => `whsec_${randomBytes(24).toString('base64')}`;
 
 /** The demo merchant's key outlives the process, so that a saved request works tomorrow. */
 async function keptKey(folder: string): Promise<string> {

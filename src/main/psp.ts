@@ -1,15 +1,28 @@
 import { createPsp, type OpenPsp } from '../psp/index.ts';
 import type { Config } from './config.ts';
 
+/** Where the simulator is, if it is the PSP, and what it signs webhooks with. */
+export interface SimulatorPlace {
+  readonly simulatorUrl: string | undefined;
+  readonly simulatorSecrets: string[];
+}
+
+/** A list by commas: the present secret, and those before or after it. */
+export function secretsIn(list: string | undefined): string[] {
+  return (list ?? '').split(',').flatMap((secret) => secret.trim() || []);
+}
+
 /** The PSP that the configuration names, with its own settings. */
-export async function openPsp(config: Config, simulatorUrl: string | undefined): Promise<OpenPsp> {
+export async function openPsp(config: Config, at: SimulatorPlace): Promise<OpenPsp> {
   const timeoutMs = config.PSP_TIMEOUT_MS;
-  if (config.PSP === 'simulator')
-    return createPsp('simulator', { url: simulatorUrl ?? '', timeoutMs });
+  if (config.PSP === 'simulator') {
+    const webhookSecrets = at.simulatorSecrets;
+    return createPsp('simulator', { url: at.simulatorUrl ?? '', timeoutMs, webhookSecrets });
+  }
   return createPsp('stripe', {
     secretKey: config.STRIPE_SECRET_KEY ?? '',
     apiBase: config.STRIPE_API_BASE,
-    webhookSecrets: config.STRIPE_WEBHOOK_SECRET?.split(',').map((secret) => secret.trim()),
+    webhookSecrets: secretsIn(config.STRIPE_WEBHOOK_SECRET),
     returnUrl: config.STRIPE_RETURN_URL,
     timeoutMs,
   });

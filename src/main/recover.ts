@@ -28,7 +28,7 @@ export async function recover(config: Config, { once, say }: RecoverOptions): Pr
   const database = openDatabase(config, DATABASE_URL, (why) =>
     say(`The pool was replaced: ${why}`),
   );
-  const psp = await openPsp(config, SIMULATOR_URL);
+  const psp = await openPsp(config, { simulatorUrl: SIMULATOR_URL, simulatorSecrets: [] });
   const onUnrecorded = (error: unknown) => say(`Stays in doubt: ${sayError(error)}`);
   const deps = { journal: openJournal(config, database), psp, onUnrecorded };
   const onReport = (report: RecoveryReport) => say(lineOf(report));

@@ -92,6 +92,14 @@ export function concludeDoubt(doubt: DoubtfulEntry, outcome: Outcome): Conclusio
   return concludeAnswer(doubt, outcome, 'INQUIRY', open, doubt.checks);
 }
 
+/** What a PSP's own word of an outcome means for the entry that it is about, however it stands. */
+export function concludeEvent(
+  asked: Money,
+  outcome: Extract<Outcome, { kind: 'succeeded' | 'declined' }>,
+): Conclusion {
+  return concludeAnswer(asked, outcome, 'WEBHOOK', 'UNKNOWN', 0);
+}
+
 /** The PSP names an execution that another payment has booked already: a person must look at it. */
 export function concludeTakenReference(
   state: EntryState,

@@ -58,6 +58,8 @@ async function record(deps: SendDeps, hold: Hold, conclusion: Conclusion): Promi
       state: 'UNKNOWN',
       nextCheckMs: 0,
     });
+    // Somebody else has moved it, a webhook perhaps: what stands there now is the answer.
+    if (!doubtful.moved) return ended(doubtful, true);
     return ended(await journal.settle({ ...hold, ...doubtful }, conclusion), true);
   } catch (error) {
     deps.onUnrecorded?.(error);

@@ -4,6 +4,7 @@ export { Database } from './connect.ts';
 export { PostgresExpiries } from './expiries.ts';
 export { PostgresFollowUps } from './follow-ups.ts';
 export { Identities } from './identities.ts';
+export { PostgresInbox } from './inbox.ts';
 export { type JournalOptions, PostgresJournal } from './journal.ts';
 export { type KeyInfo, Keys, SCOPES, type Scope } from './keys.ts';
 export { PostgresLedgerReader } from './ledger-reader.ts';

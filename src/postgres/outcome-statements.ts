@@ -24,18 +24,29 @@ const LEGS = [
   )
   .join(', ');
 
+/** Which entry `e` moves by what is told of it, `t`. */
+const AS_TOLD = `e.merchant_id = t.merchant_id and e.id = t.entry_id and e.attempt = t.attempt
+    and e.owner_token = t.owner_token and e.state = t.from_state
+    and not (t.state = 'SUCCEEDED' and exists (
+      select 1 from journal_entries o
+      where o.merchant_id = t.merchant_id and o.psp_reference = t.psp_reference
+        and o.payment_id <> e.payment_id))`;
+
+/** What is told, one row for each entry. */
+const TOLD = `json_to_recordset($1::text::json) as t(
+    merchant_id uuid, entry_id uuid, attempt integer, owner_token uuid, from_state text,
+    state text, outcome_source text, psp_reference text, decline_code text, soft_decline boolean,
+    reason text, next_check_ms bigint, next_action_url text, authorized_until timestamptz,
+    payment_status text, event_id uuid)`;
+
 /**
  * T2. A row comes back for each entry that moved; for others the conclusion is kept as evidence. A
  * success does not move an entry if the PSP's reference is that of another payment already. What
  * was not sent is no event, since nobody sees such a payment.
  */
-export const SETTLE = `
+const settle = (told: string, more = '') => `
 with told as (
-  select * from json_to_recordset($1::text::json) as r(
-    merchant_id uuid, entry_id uuid, attempt integer, owner_token uuid, from_state text,
-    state text, outcome_source text, psp_reference text, decline_code text, soft_decline boolean,
-    reason text, next_check_ms bigint, next_action_url text, authorized_until timestamptz,
-    payment_status text, event_id uuid)
+  ${told}
 ), moved as (
   update journal_entries e
   set state = t.state, outcome_source = t.outcome_source, reason = t.reason,
@@ -45,12 +56,7 @@ with told as (
       settled_at = case when t.state in ('SUCCEEDED', 'DECLINED', 'FAILED')
         then clock_timestamp() end
   from told t
-  where e.merchant_id = t.merchant_id and e.id = t.entry_id and e.attempt = t.attempt
-    and e.owner_token = t.owner_token and e.state = t.from_state
-    and not (t.state = 'SUCCEEDED' and exists (
-      select 1 from journal_entries o
-      where o.merchant_id = t.merchant_id and o.psp_reference = t.psp_reference
-        and o.payment_id <> e.payment_id))
+  where ${AS_TOLD}
   returning e.merchant_id, e.id, e.payment_id, e.operation, e.amount_minor, e.currency, e.state,
     e.psp, e.psp_reference, e.next_check_at, e.settled_at, t.payment_status, t.event_id,
     t.next_action_url, t.authorized_until, t.from_state <> t.state as changed, e.outcome_source,
@@ -137,11 +143,20 @@ with told as (
       where e.merchant_id = t.merchant_id and e.id = t.entry_id and e.attempt = t.attempt
         and e.owner_token = t.owner_token and e.state = t.state)
   on conflict do nothing
-)
+)${more}
 select event_id, state, psp_reference, next_check_at, settled_at, status, version, updated_at,
   authorized_minor, captured_minor, capture_reserved_minor, refunded_minor, refund_reserved_minor,
   void_reserved, payment_psp_reference, payment_next_check_at, authorized_until, next_action_url
 from paid`;
+
+export const SETTLE = settle(`select * from ${TOLD}`);
+
+/**
+ * T2 of one entry by the word of an event, and the event, in one commit: `more` is what keeps it. The
+ * entry is locked first, so that either all of it happens or, if the entry has moved on, nothing.
+ */
+export const settleWith = (more: string): string =>
+  settle(`select t.* from ${TOLD} join journal_entries e on ${AS_TOLD} for update of e`, more);
 
 /** RFC 9562 §5.7, for rows that only the statement itself knows of: a v4 with the time put in. */
 const UUID_V7 = `encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid()) placing

@@ -29,6 +29,7 @@ import { at, bytea, minor, oneOf, xid8 } from './columns.ts';
 
 export * from './access-tables.ts';
 export * from './event-tables.ts';
+export * from './webhook-in-tables.ts';
 
 /**
  * The tables. Every primary key and UNIQUE starts with merchant_id, so that they can be partitioned
@@ -143,6 +144,8 @@ export const journalEntries = pgTable(
         sql`${t.operation} in ('CHARGE', 'AUTHORIZE') and not (${t.state} in ('DECLINED', 'FAILED'))`,
       ),
     index('journal_entries_payment').on(t.merchantId, t.paymentId),
+    /** A PSP names an entry without its merchant. */
+    index('journal_entries_id').on(t.id),
     index('journal_entries_psp_reference')
       .on(t.merchantId, t.pspReference)
       .where(sql`${t.pspReference} is not null`),

@@ -1,19 +1,18 @@
 import type { Psp } from '../payments/index.ts';
 import { createSimulatorPsp, type SimulatorPspSettings } from './simulator.ts';
 import type { StripePspSettings } from './stripe/adapter.ts';
-import type { StripeWebhook } from './stripe/webhook.ts';
+import type { ReadWebhook } from './webhook.ts';
 
 export type { SimulatorPspSettings } from './simulator.ts';
+export { isSigningSecret } from './simulator-webhook.ts';
 export type { StripePspSettings } from './stripe/adapter.ts';
+export type { Webhook } from './webhook.ts';
 
 /** A PSP that holds connections until it is closed; calls under way still end by their deadline. */
 export type OpenPsp = Psp & {
   close(): Promise<void>;
-  /** Judges and reads a webhook: the body as it came, header names in lower case. Never throws. */
-  readWebhook?(
-    rawBody: string,
-    headers: Readonly<Record<string, string | undefined>>,
-  ): StripeWebhook;
+  /** Missing if no signing secret is known. */
+  readonly readWebhook?: ReadWebhook;
 };
 
 /** What each PSP's adapter is set up with. */

@@ -78,7 +78,8 @@ export function foundIn(reply: Reply, reference: string): Found {
   return { kind: 'found', outcome: open ?? newest };
 }
 
-function outcomeOfObject(body: unknown, reference: string): Outcome {
+/** One object of the simulator's API, as it is answered, found and told of. */
+export function outcomeOfObject(body: unknown, reference: string): Outcome {
   const { data } = charge.safeParse(body);
   if (data === undefined) return unknown('unreadable answer');
   if (data.reference !== reference) return unknown('answer about another reference');

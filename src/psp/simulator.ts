@@ -4,6 +4,8 @@ import { Breaker } from './breaker.ts';
 import { exchange, type HttpCall } from './exchange.ts';
 import { foundIn, outcomeOf } from './outcome.ts';
 import { poolFor } from './pool.ts';
+import { isSigningSecret, simulatorWebhooks } from './simulator-webhook.ts';
+import type { ReadWebhook } from './webhook.ts';
 
 /*
  * The simulator as a PSP.
@@ -28,6 +30,12 @@ const settingsSchema = z
     /** Look-ups have connections of their own: charges that hang cannot hold up recovery. */
     lookupConnections: z.int().positive().default(16),
     settlingMs: milliseconds.default(SETTLING_MS),
+    /** Any of them may have signed a webhook; without one webhooks are not read. */
+    webhookSecrets: z
+      .array(
+        z.string().refine(isSigningSecret, 'must be base64, with or without the prefix whsec_'),
+      )
+      .default([]),
     breaker: z
       .object({ failures: z.int().positive(), openMs: milliseconds })
       .default({ failures: 5, openMs: 1_000 }),
@@ -39,8 +47,10 @@ const settingsSchema = z
 
 export type SimulatorPspSettings = z.input<typeof settingsSchema>;
 
+type SimulatorPsp = Psp & { close(): Promise<void>; readWebhook?: ReadWebhook };
+
 /** Throws a ZodError that names the setting if one is not usable. */
-export function createSimulatorPsp(given: SimulatorPspSettings): Psp & { close(): Promise<void> } {
+export function createSimulatorPsp(given: SimulatorPspSettings): SimulatorPsp {
   const settings = settingsSchema.parse(given);
   const { origin, pathname } = new URL(settings.url);
   const prefix = pathname.replace(/\/$/, '');
@@ -83,6 +93,9 @@ export function createSimulatorPsp(given: SimulatorPspSettings): Psp & { close()
     refund: ({ chargeReference, amountMinor, ...order }) =>
       send(order, '/v1/refunds', { charge: chargeReference, amountMinor }),
     find,
+    ...(settings.webhookSecrets.length > 0
+      ? { readWebhook: simulatorWebhooks(settings.webhookSecrets) }
+      : {}),
     close: async () => {
       closing ??= Promise.all([charges.close(), lookups.close()]);
       await closing;

@@ -13,6 +13,7 @@ import {
   Metrics,
   Pages,
   TrustedDocuments,
+  WebhookEndpoint,
 } from '../../src/http/index.ts';
 
 const typeDefs = `
@@ -48,6 +49,7 @@ const http = new HttpServer({
     identify: async () => caller,
     onRefused: () => {},
   }),
+  webhooks: new WebhookEndpoint({ psp: 'none', take: undefined, onRefused: () => {} }),
   metrics: new Metrics(async () => ({ byState: {}, oldestUnknownS: 0 })),
   pages: new Pages({ playground: undefined, demoApiKey: undefined }),
   whyNotReady: async () => undefined,

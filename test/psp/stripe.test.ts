@@ -264,10 +264,24 @@ describe('the Stripe adapter and Stripe', () => {
 
     it('about something else is left alone', () => {
       const other = event('payment_intent.succeeded', { ...intent, metadata: {} });
-      expect(read(other)).toEqual({ kind: 'ignored', eventId: 'evt_1' });
+      expect(read(other)).toEqual({
+        kind: 'ignored',
+        eventId: 'evt_1',
+        type: 'payment_intent.succeeded',
+      });
       expect(read(event('customer.created', { id: 'cus_1', object: 'customer' }))).toEqual({
         kind: 'ignored',
         eventId: 'evt_1',
+        type: 'customer.created',
+      });
+    });
+
+    it('of what was cancelled tells of a void, if there is one', () => {
+      const cancelled = { ...intent, status: 'canceled', amount_received: 0 };
+      expect(read(event('payment_intent.canceled', cancelled))).toMatchObject({
+        reference,
+        operation: 'VOID',
+        outcome: { kind: 'succeeded', amountMinor: 700 },
       });
     });
   });

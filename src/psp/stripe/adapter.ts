@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Charge, FollowUpOrder, Outcome, Psp } from '../../payments/index.ts';
 import { Breaker } from '../breaker.ts';
 import { poolFor } from '../pool.ts';
+import type { ReadWebhook } from '../webhook.ts';
 import { toStripe } from './amounts.ts';
 import { outcomeOfError, unknown } from './errors.ts';
 import { OneExchange } from './http-client.ts';
@@ -16,7 +17,7 @@ import {
   outcomeOfVoid,
   readIntent,
 } from './objects.ts';
-import { readStripeWebhook, type StripeWebhook } from './webhook.ts';
+import { readStripeWebhook } from './webhook.ts';
 
 /*
  * Stripe as a PSP: card PaymentIntents, confirmed as they are made.
@@ -53,10 +54,7 @@ const settingsSchema = z.object({
 export type StripePspSettings = z.input<typeof settingsSchema>;
 type StripePsp = Psp & {
   close(): Promise<void>;
-  readWebhook(
-    rawBody: string,
-    headers: Readonly<Record<string, string | undefined>>,
-  ): StripeWebhook;
+  readonly readWebhook?: ReadWebhook;
 };
 
 /** Throws a ZodError that names the setting if one is not usable. */
@@ -81,12 +79,19 @@ export function createStripePsp(given: StripePspSettings): StripePsp {
     charge: (order) => charge(stripe, order, settings.returnUrl),
     ...followUpsAt(stripe),
     find: (reference, sought) => findAtStripe(stripe, reference, sought, settings.timeoutMs),
-    readWebhook: (rawBody, headers) =>
-      readStripeWebhook(stripe, rawBody, headers['stripe-signature'], settings.webhookSecrets),
+    ...webhooksOf(stripe, settings.webhookSecrets),
     close: async () => {
       closing ??= Promise.all([orders.close(), lookups.close()]);
       await closing;
     },
+  };
+}
+
+function webhooksOf(stripe: Stripe, secrets: readonly string[]): { readWebhook?: ReadWebhook } {
+  if (secrets.length === 0) return {};
+  return {
+    readWebhook: (rawBody, headers) =>
+      readStripeWebhook(stripe, rawBody, headers['stripe-signature'], secrets),
   };
 }
 

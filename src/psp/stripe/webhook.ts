@@ -1,5 +1,6 @@
 import type { Stripe } from 'stripe';
-import type { Outcome } from '../../payments/index.ts';
+import type { PspEvent } from '../../payments/index.ts';
+import type { Webhook } from '../webhook.ts';
 import {
   CAPTURE,
   ENTRY,
@@ -7,22 +8,11 @@ import {
   outcomeOfCapture,
   outcomeOfIntent,
   outcomeOfRefund,
+  outcomeOfVoid,
   readIntent,
 } from './objects.ts';
 
-/** What came to the webhook's address, once its signature has been judged. */
-export type StripeWebhook =
-  | {
-      readonly kind: 'event';
-      readonly eventId: string;
-      readonly type: string;
-      /** Our reference: the id of a journal entry. */
-      readonly reference: string;
-      readonly outcome: Outcome;
-    }
-  | { readonly kind: 'forged' }
-  /** Signed by Stripe, and not about a journal entry of ours. */
-  | { readonly kind: 'ignored'; readonly eventId: string };
+type News = Pick<PspEvent, 'reference' | 'operation' | 'outcome'>;
 
 /** A signature older than this is a replay, in s; Stripe signs each delivery anew. */
 const TOLERANCE_S = 300;
@@ -51,17 +41,17 @@ export function readStripeWebhook(
   rawBody: string,
   signature: string | undefined,
   secrets: readonly string[],
-): StripeWebhook {
+): Webhook {
   const event = verifyStripeEvent(stripe, rawBody, signature, secrets);
   if (event === undefined) return { kind: 'forged' };
   const { id: eventId, type } = event;
   const news = newsIn(event.data?.object);
   return news === undefined
-    ? { kind: 'ignored', eventId }
+    ? { kind: 'ignored', eventId, type }
     : { kind: 'event', eventId, type, ...news };
 }
 
-function newsIn(object: unknown): { reference: string; outcome: Outcome } | undefined {
+function newsIn(object: unknown): News | undefined {
   const intent = readIntent(object);
   if (intent !== undefined) return newsOfIntent(intent);
   const reference = referenceIn(object);
@@ -71,15 +61,18 @@ function newsIn(object: unknown): { reference: string; outcome: Outcome } | unde
 }
 
 /** Once captured, a PaymentIntent's amount is that of its capture. */
-function newsOfIntent(intent: Intent): { reference: string; outcome: Outcome } | undefined {
+function newsOfIntent(intent: Intent): News | undefined {
   const capture = intent.metadata[CAPTURE];
   const captured = capture === undefined ? undefined : outcomeOfCapture(intent, capture);
   if (capture !== undefined && captured !== undefined) {
     return { reference: capture, outcome: captured };
   }
   const reference = intent.metadata[ENTRY];
-  // Whether a cancelled one had held money is not in an event: its void or expiry is looked up.
-  if (reference === undefined || intent.status === 'canceled') return undefined;
+  if (reference === undefined) return undefined;
+  // Our void, if there is one, has come to its end. Whether another one had held money is not in an
+  // event: that is looked up.
+  const voided = outcomeOfVoid(intent);
+  if (voided !== undefined) return { reference, operation: 'VOID', outcome: voided };
   const outcome = outcomeOfIntent(intent);
   return outcome.kind === 'unknown' ? undefined : { reference, outcome };
 }
