@@ -2,6 +2,8 @@ import DataLoader from 'dataloader';
 import type {
   CancelDeps,
   EntriesOfPayment,
+  EventFeed,
+  Events,
   JournalEntry,
   LedgerReader,
   Payment,
@@ -20,6 +22,8 @@ export interface Caller {
 export interface Services extends CancelDeps {
   readonly reader: PaymentReader;
   readonly ledger: LedgerReader;
+  readonly events: Events;
+  readonly feed: EventFeed;
   /** How long answers are kept for quick replays, in ms. */
   readonly answerTtlMs: number;
 }

@@ -26,6 +26,7 @@ import {
   openReports,
 } from './database.ts';
 import type { Parts } from './embed.ts';
+import { type OpenEvents, openEvents } from './events.ts';
 import type { Log } from './log.ts';
 import { openPsp } from './psp.ts';
 import { openStore } from './store.ts';
@@ -53,6 +54,12 @@ interface Surroundings {
   readonly metrics: Metrics;
 }
 
+interface Databases {
+  readonly database: Database;
+  readonly reports: ReturnType<typeof openReports>;
+  readonly events: OpenEvents;
+}
+
 /** Where everything meets: builds each room's part, wires them, and listens. */
 export async function compose(config: Config, parts: Parts, log: Log): Promise<Running> {
   const metrics: Metrics = new Metrics(() => openWork(database));
@@ -64,8 +71,9 @@ export async function compose(config: Config, parts: Parts, log: Log): Promise<R
   const psp = await openPsp(config, parts.simulatorUrl);
   const first = await openStore(parts.redisUrl, log);
   const reports = openReports(parts.databaseUrl);
-  const services = servicesOf(around, database, reports, psp);
-  const graphql = await startGraphQL(around, services, first.store);
+  const events = openEvents(parts.databaseUrl, first.bell, log);
+  const services = servicesOf(around, { database, reports, events }, psp);
+  const graphql = await startGraphQL(around, services, first.store, events);
   const identities = new Identities(database);
   const pages = pagesOf(config, parts, { identities, reader: services.reader });
   const http = httpOf(around, graphql, services, database, identities, pages);
@@ -79,7 +87,7 @@ export async function compose(config: Config, parts: Parts, log: Log): Promise<R
     drain: async () => {
       const recovered = Promise.all([recovery.stop(), sweep.stop()]);
       const whole = await http.drain(config.DRAIN_MS);
-      await within(CLOSE_MS, Promise.all([recovered, graphql.stop(), psp.close()]));
+      await within(CLOSE_MS, Promise.all([recovered, events.stop(), graphql.stop(), psp.close()]));
       await within(CLOSE_MS, Promise.all([database.close(), reports.database.close()]));
       first.close();
       return whole;
@@ -89,8 +97,7 @@ export async function compose(config: Config, parts: Parts, log: Log): Promise<R
 
 function servicesOf(
   { config, log, metrics }: Surroundings,
-  database: Database,
-  reports: ReturnType<typeof openReports>,
+  { database, reports, events }: Databases,
   psp: OpenPsp,
 ) {
   const services: Services = {
@@ -100,6 +107,8 @@ function servicesOf(
     cancels: new PostgresCancels(database, openBudgetMs(config)),
     reader: new PostgresPaymentReader(database, openBudgetMs(config)),
     ledger: new PostgresLedgerReader(database, openBudgetMs(config), reports),
+    events: events.events,
+    feed: events.feed,
     now: () => performance.now(),
     leaseMs: config.lockTtlMs,
     pspTimeoutMs: config.PSP_TIMEOUT_MS,
@@ -116,6 +125,7 @@ async function startGraphQL(
   { config, log, metrics }: Surroundings,
   { answerTtlMs }: Services,
   store: Store,
+  events: OpenEvents,
 ): Promise<GraphQLServer> {
   const production = config.NODE_ENV === 'production';
   const graphql = new GraphQLServer({
@@ -125,7 +135,10 @@ async function startGraphQL(
       leaseMs: config.lockTtlMs,
       joinWaitMs: config.JOIN_WAIT_MS,
       onStoreError: () => metrics.storeErrors.inc(),
-      onEnding: (outcome) => metrics.answered.inc({ outcome }),
+      onEnding: (outcome) => {
+        metrics.answered.inc({ outcome });
+        events.soon();
+      },
     }),
     introspection: config.INTROSPECTION ?? !production,
     hideSuggestions: production,
