@@ -28,6 +28,14 @@ export interface Services extends CancelDeps {
   readonly answerTtlMs: number;
 }
 
+/** What a stream knows beyond its operation. */
+export interface StreamRequest {
+  /** Aborted when nobody reads any longer. */
+  readonly signal: AbortSignal;
+  /** The header Last-Event-ID: the id of the last message that the client has had. */
+  readonly lastEventId: string | undefined;
+}
+
 /** One request. */
 export interface Context {
   readonly services: Services;
@@ -35,6 +43,8 @@ export interface Context {
   /** The header Idempotency-Key, unquoted, if there was one. */
   readonly idempotencyKeyHeader: string | undefined;
   readonly correlationId: string;
+  /** Set where the answer is a stream. */
+  readonly stream: StreamRequest | undefined;
   /** The caller's payments by id; undefined where there is none. */
   readonly payments: DataLoader<string, Payment | undefined>;
   readonly entries: DataLoader<string, JournalEntry | undefined>;
@@ -46,10 +56,12 @@ export interface Context {
 }
 
 export function newContext(
-  request: Pick<Context, 'services' | 'caller' | 'idempotencyKeyHeader' | 'correlationId'>,
+  request: Pick<Context, 'services' | 'caller' | 'idempotencyKeyHeader' | 'correlationId'> &
+    Partial<Pick<Context, 'stream'>>,
 ): Context {
   const { reader, ledger } = request.services;
   return {
+    stream: undefined,
     ...request,
     replayed: false,
     payments: new DataLoader((ids) => reader.byIds(merchantOf(request), ids)),
