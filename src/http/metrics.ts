@@ -16,6 +16,8 @@ export class Metrics {
   readonly poolReplaced: Counter;
   readonly unrecorded: Counter;
   readonly recovered: Counter<'fate'>;
+  readonly eventsSent: Counter;
+  readonly linesGrown: Counter;
 
   /** @param openWork asked at each scrape */
   constructor(openWork: () => Promise<OpenWork>) {
@@ -29,10 +31,27 @@ export class Metrics {
     this.poolReplaced = counter('pool_replaced', 'Database pools replaced on suspicion.');
     this.unrecorded = counter('unrecorded', 'PSP answers that could not be written at once.');
     this.recovered = counter('recovered', 'Entries that recovery dealt with, by fate.', ['fate']);
+    this.eventsSent = counter('stream_messages', 'Messages that went out on streams.');
+    this.linesGrown = counter(
+      'event_lines_grown',
+      'How often this process gave a merchant further event positions.',
+    );
     for (const outcome of ['executed', 'replayed', 'joined', 'in_doubt']) {
       this.answered.inc({ outcome }, 0);
     }
     this.#watchOpenWork(openWork);
+  }
+
+  /** @param open how many streams are open, asked at each scrape */
+  watchStreams(open: () => number): void {
+    new Gauge({
+      name: 'semel_open_streams',
+      help: 'Streams of subscriptions that are open.',
+      registers: [this.registry],
+      collect() {
+        this.set(open());
+      },
+    });
   }
 
   /** Both gauges of one scrape share one question; where it has no answer, neither has a value. */

@@ -1,5 +1,11 @@
 import { dirname, join } from 'node:path';
-import { buildSchema, fileInPackage, GraphQLServer, type Services } from '../graphql/index.ts';
+import {
+  buildSchema,
+  fileInPackage,
+  GraphQLServer,
+  type Services,
+  Subscriptions,
+} from '../graphql/index.ts';
 import { GraphQLEndpoint, HttpServer, Limits, Metrics, Pages } from '../http/index.ts';
 import type { Store } from '../idempotency/index.ts';
 import {
@@ -30,6 +36,7 @@ import { type OpenEvents, openEvents } from './events.ts';
 import type { Log } from './log.ts';
 import { openPsp } from './psp.ts';
 import { openStore } from './store.ts';
+import { openStreams } from './streams.ts';
 import { trustedDocuments } from './trusted-documents.ts';
 
 /** A server that listens. */
@@ -71,12 +78,23 @@ export async function compose(config: Config, parts: Parts, log: Log): Promise<R
   const psp = await openPsp(config, parts.simulatorUrl);
   const first = await openStore(parts.redisUrl, log);
   const reports = openReports(parts.databaseUrl);
-  const events = openEvents(parts.databaseUrl, first.bell, log);
+  const events = openEvents(parts.databaseUrl, first.bell, {
+    log,
+    onGrown: (lines) => metrics.linesGrown.inc(lines),
+  });
   const services = servicesOf(around, { database, reports, events }, psp);
-  const graphql = await startGraphQL(around, services, first.store, events);
+  const { graphql, subscriptions } = await startGraphQL(around, services, first.store, events);
   const identities = new Identities(database);
   const pages = pagesOf(config, parts, { identities, reader: services.reader });
-  const http = httpOf(around, graphql, services, database, identities, pages);
+  const streams = openStreams({
+    ...around,
+    services,
+    subscriptions,
+    identities,
+    events,
+    reports,
+  });
+  const http = httpOf(around, graphql, services, database, identities, { pages, ...streams });
   const url = await listen(http, config);
   const recovery = recoverWith(around, services);
   const sweep = sweepWith(around, database, services);
@@ -126,9 +144,9 @@ async function startGraphQL(
   { answerTtlMs }: Services,
   store: Store,
   events: OpenEvents,
-): Promise<GraphQLServer> {
+): Promise<{ graphql: GraphQLServer; subscriptions: Subscriptions }> {
   const production = config.NODE_ENV === 'production';
-  const graphql = new GraphQLServer({
+  const options = {
     schema: buildSchema({
       store,
       answerTtlMs,
@@ -142,11 +160,13 @@ async function startGraphQL(
     }),
     introspection: config.INTROSPECTION ?? !production,
     hideSuggestions: production,
-    onInternalError: (err, correlationId) => log.error({ err, correlationId }, 'internal error'),
-    onRefused: (code) => metrics.refused.inc({ code }),
-  });
+    onInternalError: (err: unknown, correlationId: string) =>
+      log.error({ err, correlationId }, 'internal error'),
+    onRefused: (code: string) => metrics.refused.inc({ code }),
+  };
+  const graphql = new GraphQLServer(options);
   await graphql.start();
-  return graphql;
+  return { graphql, subscriptions: new Subscriptions(options) };
 }
 
 function httpOf(
@@ -155,12 +175,13 @@ function httpOf(
   services: Services,
   database: Database,
   identities: Identities,
-  pages: Pages,
+  { pages, streams, endpoint: streamEndpoint }: { pages: Pages } & ReturnType<typeof openStreams>,
 ): HttpServer {
   const wanted = migrationsIn(migrationsFolder());
   const endpoint = new GraphQLEndpoint({
     graphql,
     services,
+    streams: streamEndpoint,
     documents: trustedDocuments(config),
     limits: new Limits({ perKeyPerSecond: config.RATE_LIMIT_PER_SECOND }),
     identify: (key) => identities.identify(key),
@@ -170,6 +191,7 @@ function httpOf(
     endpoint,
     metrics,
     pages,
+    streams,
     whyNotReady: () => whyNotReady(database, wanted),
     onError: (err) => log.error({ err }, 'a request failed'),
   });

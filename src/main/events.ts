@@ -22,12 +22,17 @@ export interface OpenEvents {
 }
 
 /** @param bell tells other processes, and is told by them; without it they look once a second */
-export function openEvents(url: string, bell: Bell | undefined, log: Log): OpenEvents {
+export function openEvents(
+  url: string,
+  bell: Bell | undefined,
+  { log, onGrown }: { readonly log: Log; readonly onGrown: (lines: number) => void },
+): OpenEvents {
   const database = new Database({ url, poolMax: CONNECTIONS, statementMs: STATEMENT_MS });
   const onError = (err: unknown) => log.warn({ err }, 'events will be looked for again');
   const events = new PostgresEvents(database, {
     budgetMs: BUDGET_MS,
     onNumbered: (ends) => {
+      onGrown(ends.length);
       feed.wake(ends);
       bell?.ring(ends);
     },
