@@ -650,7 +650,10 @@ export type LedgerHealth = {
   readonly entriesWithoutPostings: Scalars['Int']['output'];
   /** Since when the oldest entry without a known outcome has waited, or null if there is none. */
   readonly oldestInDoubt?: Maybe<Scalars['DateTime']['output']>;
-  /** Entries with an outcome and without its event. Anything but 0 is a fault. */
+  /**
+   * Entries with an outcome and without its event, and events that cannot be read ten seconds after they
+   * were written. Anything but 0 is a fault.
+   */
   readonly outboxLag: Scalars['Int']['output'];
 };
 

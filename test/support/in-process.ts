@@ -14,7 +14,7 @@ import {
   PostgresLedgerReader,
   PostgresPaymentReader,
 } from '../../src/postgres/index.ts';
-import { Feed } from '../../src/workers/index.ts';
+import { Feed, startNumbering } from '../../src/workers/index.ts';
 import { createDatabase } from './database.ts';
 
 /** A database that counts the statements it is asked to run. */
@@ -82,6 +82,14 @@ export async function startInProcess(): Promise<InProcess> {
     budgetMs: 5_000,
     onNumbered: (ends) => feed.wake(ends),
   });
+  // As in a server, and over a connection of its own, so that its statements are not counted.
+  const aside = new Database({ url: empty.url, poolMax: 1, statementMs: 5_000 });
+  const numbering = startNumbering({
+    events: new PostgresEvents(aside, { budgetMs: 5_000, onNumbered: () => {} }),
+    everyMs: 1_000,
+    gatherMs: 0,
+    onError: () => {},
+  });
   const feed: Feed = new Feed({ events, everyMs: 1_000, pageSize: 10, onError: () => {} });
   const services: Services = {
     psp,
@@ -132,7 +140,8 @@ export async function startInProcess(): Promise<InProcess> {
       })) as ExecutionResult<T>;
     },
     close: async () => {
-      await feed.stop();
+      await Promise.all([feed.stop(), numbering.stop()]);
+      await aside.close();
       await database.close();
       await keys.close();
       await empty.drop();
