@@ -1,7 +1,11 @@
 import { defineConfig } from 'vitest/config';
 
 /** What takes minutes: `npm run test:slow`. */
-export const SLOW = ['test/client-e2e/**/*.test.ts', 'test/package/**/*.test.ts'];
+export const SLOW = [
+  'test/client-e2e/**/*.test.ts',
+  'test/events/**/*.test.ts',
+  'test/package/**/*.test.ts',
+];
 
 export default defineConfig({
   // The sources and the libraries must share one graphql; Vite alone would load its .mjs twin.

@@ -2,6 +2,8 @@ import DataLoader from 'dataloader';
 import type {
   CancelDeps,
   EntriesOfPayment,
+  EventFeed,
+  Events,
   JournalEntry,
   LedgerReader,
   Payment,
@@ -20,8 +22,18 @@ export interface Caller {
 export interface Services extends CancelDeps {
   readonly reader: PaymentReader;
   readonly ledger: LedgerReader;
+  readonly events: Events;
+  readonly feed: EventFeed;
   /** How long answers are kept for quick replays, in ms. */
   readonly answerTtlMs: number;
+}
+
+/** What a stream knows beyond its operation. */
+export interface StreamRequest {
+  /** Aborted when nobody reads any longer. */
+  readonly signal: AbortSignal;
+  /** The header Last-Event-ID: the id of the last message that the client has had. */
+  readonly lastEventId: string | undefined;
 }
 
 /** One request. */
@@ -31,6 +43,8 @@ export interface Context {
   /** The header Idempotency-Key, unquoted, if there was one. */
   readonly idempotencyKeyHeader: string | undefined;
   readonly correlationId: string;
+  /** Set where the answer is a stream. */
+  readonly stream: StreamRequest | undefined;
   /** The caller's payments by id; undefined where there is none. */
   readonly payments: DataLoader<string, Payment | undefined>;
   readonly entries: DataLoader<string, JournalEntry | undefined>;
@@ -42,10 +56,12 @@ export interface Context {
 }
 
 export function newContext(
-  request: Pick<Context, 'services' | 'caller' | 'idempotencyKeyHeader' | 'correlationId'>,
+  request: Pick<Context, 'services' | 'caller' | 'idempotencyKeyHeader' | 'correlationId'> &
+    Partial<Pick<Context, 'stream'>>,
 ): Context {
   const { reader, ledger } = request.services;
   return {
+    stream: undefined,
     ...request,
     replayed: false,
     payments: new DataLoader((ids) => reader.byIds(merchantOf(request), ids)),

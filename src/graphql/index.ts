@@ -9,3 +9,10 @@ export {
 export { fileInPackage } from './package-files.ts';
 export { buildSchema, type SchemaOptions } from './schema.ts';
 export { type GraphQLAnswer, GraphQLServer, type GraphQLServerOptions } from './server.ts';
+export {
+  type Message,
+  type StreamAnswer,
+  type SubscriptionRequest,
+  Subscriptions,
+  type SubscriptionsOptions,
+} from './subscriptions.ts';

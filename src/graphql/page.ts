@@ -32,13 +32,19 @@ export function pageRequest({
   readonly first?: number | null;
   readonly after?: string | null;
 }): PageRequest {
-  const size = first ?? 20;
-  if (size < 1 || size > MOST) throw badInput('first', `must be from 1 to ${MOST}`);
+  const size = pageSize(first);
   if (after === undefined || after === null) return { first: size, after: undefined };
   const id = fromGlobalId(CURSOR, after);
   if (id === undefined || !isUuid(id))
     throw badInput('after', 'is not a cursor of this connection');
   return { first: size, after: id };
+}
+
+/** @throws BAD_USER_INPUT if it is out of bounds */
+export function pageSize(first: number | null | undefined): number {
+  const size = first ?? 20;
+  if (size < 1 || size > MOST) throw badInput('first', `must be from 1 to ${MOST}`);
+  return size;
 }
 
 /** @param found one more than was asked for, if there is one */

@@ -1,11 +1,9 @@
 import {
   ApolloServer,
   type ApolloServerPlugin,
-  type GraphQLRequestContextDidResolveOperation,
   type GraphQLRequestContextWillSendResponse,
   HeaderMap,
 } from '@apollo/server';
-import { unwrapResolverError } from '@apollo/server/errors';
 import {
   ApolloServerPluginCacheControlDisabled,
   ApolloServerPluginInlineTraceDisabled,
@@ -13,27 +11,16 @@ import {
   ApolloServerPluginSchemaReportingDisabled,
   ApolloServerPluginUsageReportingDisabled,
 } from '@apollo/server/plugin/disabled';
-import {
-  type DocumentNode,
-  type GraphQLFormattedError,
-  type GraphQLSchema,
-  Kind,
-  type OperationDefinitionNode,
-  OperationTypeNode,
-} from 'graphql';
+import type { DocumentNode, GraphQLSchema } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { Context } from './context.ts';
-import { maskError } from './mask.ts';
-import { forbidden, STATUS_OF_CODE, unauthenticated } from './refusals.ts';
+import { authorise, checkForm, type ErrorOptions, shownError } from './gate.ts';
+import { STATUS_OF_CODE } from './refusals.ts';
 import { DOCUMENT_LIMITS, validationRules } from './rules.ts';
 
-export interface GraphQLServerOptions {
+export interface GraphQLServerOptions extends ErrorOptions {
   readonly schema: GraphQLSchema;
   readonly introspection: boolean;
-  /** Hides "Did you mean" and the like. */
-  readonly hideSuggestions: boolean;
-  /** Told of each unexpected error, with the id the client was given; it must not throw. */
-  readonly onInternalError: (error: unknown, correlationId: string) => void;
   /** Told of each error code that went out; it must not throw. */
   readonly onRefused: (code: string) => void;
 }
@@ -78,10 +65,7 @@ export class GraphQLServer {
       validationRules,
       documentStore: boundedDocuments(),
       stringifyResult: JSON.stringify,
-      formatError: (formatted, error) => {
-        const masked = maskError(formatted, unwrapResolverError(error), options.onInternalError);
-        return options.hideSuggestions ? withoutSuggestion(masked) : masked;
-      },
+      formatError: (formatted, error) => shownError(formatted, error, options),
       plugins: [
         ApolloServerPluginCacheControlDisabled(),
         ApolloServerPluginInlineTraceDisabled(),
@@ -119,41 +103,18 @@ export class GraphQLServer {
   }
 }
 
-/** Apollo hides what validation suggests; the coercion of variables suggests names, too. */
-function withoutSuggestion(error: GraphQLFormattedError): GraphQLFormattedError {
-  return { ...error, message: error.message.replace(/ ?Did you mean .*$/s, '') };
-}
-
 /** Who may run the operation, before anything runs; and what the status line says afterwards. */
 function gate(onRefused: (code: string) => void): ApolloServerPlugin<Context> {
   return {
     requestDidStart: async () => ({
-      didResolveOperation: async (request) => authorise(request),
+      didResolveOperation: async ({ operation, contextValue }) => {
+        if (operation === undefined) return;
+        authorise(operation, contextValue);
+        checkForm(operation, contextValue);
+      },
       willSendResponse: async (request) => stamp(request, onRefused),
     }),
   };
-}
-
-/** @throws UNAUTHENTICATED or FORBIDDEN; anybody may ask for the schema, where that is switched on */
-function authorise({
-  operation,
-  contextValue,
-}: GraphQLRequestContextDidResolveOperation<Context>): void {
-  if (operation === undefined) return;
-  const { caller } = contextValue;
-  if (caller === undefined) {
-    if (asksForSchemaOnly(operation)) return;
-    throw unauthenticated();
-  }
-  const writes = operation.operation === OperationTypeNode.MUTATION;
-  const scope = writes ? 'payments:write' : 'payments:read';
-  if (!caller.scopes.has(scope)) throw forbidden(scope);
-}
-
-function asksForSchemaOnly({ selectionSet }: OperationDefinitionNode): boolean {
-  return selectionSet.selections.every(
-    (selection) => selection.kind === Kind.FIELD && selection.name.value.startsWith('__'),
-  );
 }
 
 function stamp(

@@ -14,3 +14,13 @@ export function acceptable(accept: string | undefined): string | undefined {
   if (accept === GRAPHQL_TYPE) return GRAPHQL_TYPE;
   return new Negotiator({ headers: { accept } }).mediaType(OFFERED)?.split(';')[0];
 }
+
+const STREAM_TYPE = 'text/event-stream';
+
+/** True if the client would rather have server-sent events than any whole answer. */
+export function wantsStream(accept: string | undefined): boolean {
+  if (accept === undefined || !accept.includes(STREAM_TYPE)) return false;
+  return (
+    new Negotiator({ headers: { accept } }).mediaType([...OFFERED, STREAM_TYPE]) === STREAM_TYPE
+  );
+}

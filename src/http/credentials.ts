@@ -1,4 +1,10 @@
 import type { IncomingMessage } from 'node:http';
+import type { Caller } from '../graphql/index.ts';
+
+/** The caller, by a key that has been looked up. */
+export interface Identified extends Caller {
+  readonly keyId: string;
+}
 
 const BEARER = /^Bearer +([\x21-\x7e]{1,512})$/i;
 

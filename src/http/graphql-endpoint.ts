@@ -1,22 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type Caller, type GraphQLServer, newContext, type Services } from '../graphql/index.ts';
-import { acceptable } from './accept.ts';
+import { type GraphQLServer, newContext, type Services } from '../graphql/index.ts';
+import { acceptable, wantsStream } from './accept.ts';
 import { type Refusal, send, sendRefusal } from './answer.ts';
 import { BadBody, readJson, saysJson } from './body.ts';
-import { bearerOf, idempotencyKeyOf } from './credentials.ts';
+import { bearerOf, type Identified, idempotencyKeyOf } from './credentials.ts';
 import type { Limits } from './limits.ts';
+import { operationIn, type StreamEndpoint } from './stream-endpoint.ts';
 import type { TrustedDocuments } from './trusted-documents.ts';
-
-export interface Identified extends Caller {
-  readonly keyId: string;
-}
 
 export interface EndpointOptions {
   readonly graphql: GraphQLServer;
   readonly services: Services;
   readonly limits: Limits;
   readonly documents: TrustedDocuments;
+  readonly streams: StreamEndpoint;
   /** Whose key this is, if anybody's. */
   readonly identify: (key: string) => Promise<Identified | undefined>;
   /** Told of every refusal made here; it must not throw. */
@@ -53,12 +51,10 @@ export class GraphQLEndpoint {
   }
 
   async handle(request: IncomingMessage, response: ServerResponse, search: string): Promise<void> {
+    if (wantsStream(request.headers.accept)) return this.#stream(request, response, search);
     const accept = acceptable(request.headers.accept);
     const type = accept ?? 'application/json';
-    const refuse = (refusal: Refusal): void => {
-      this.#options.onRefused(refusal.code);
-      sendRefusal(response, type, refusal);
-    };
+    const refuse = (refusal: Refusal) => this.#refuse(response, type, refusal);
     if (accept === undefined) {
       const message = 'Answers come as application/json or application/graphql-response+json.';
       return refuse({ status: 406, code: 'BAD_REQUEST', message });
@@ -83,15 +79,52 @@ export class GraphQLEndpoint {
       });
       send(response, answer.status, answer.text, answer.headers);
     } catch (error) {
-      if (!(error instanceof BadBody)) throw error;
-      // What is left of a body that is too large or too slow is not read.
-      if (error.status === 413 || error.status === 408) response.setHeader('connection', 'close');
-      refuse({ status: error.status, code: 'BAD_REQUEST', message: error.message });
+      this.#refuseBody(response, type, error);
     }
   }
 
+  /** The same order, up to the document; then a stream instead of an answer. */
+  async #stream(request: IncomingMessage, response: ServerResponse, search: string): Promise<void> {
+    const { documents, streams } = this.#options;
+    const type = 'application/json';
+    try {
+      const who = await this.#caller(request);
+      if ('status' in who) return this.#refuse(response, type, who);
+      const key = bearerOf(request);
+      if (who.caller === undefined || typeof key !== 'string') {
+        return this.#refuse(response, type, BAD_KEY);
+      }
+      const operation =
+        request.method === 'GET'
+          ? operationIn(documents.admitSearch(search))
+          : documents.admit(await bodyOf(request));
+      const refusal = await streams.handle(request, response, {
+        caller: who.caller,
+        key,
+        operation,
+      });
+      if (refusal !== undefined) this.#refuse(response, type, refusal);
+    } catch (error) {
+      this.#refuseBody(response, type, error);
+    }
+  }
+
+  #refuse(response: ServerResponse, type: string, refusal: Refusal): void {
+    this.#options.onRefused(refusal.code);
+    sendRefusal(response, type, refusal);
+  }
+
+  /** @throws what is no matter of the body */
+  #refuseBody(response: ServerResponse, type: string, error: unknown): void {
+    if (!(error instanceof BadBody)) throw error;
+    const { status, message } = error;
+    // What is left of a body that is too large or too slow is not read.
+    if (status === 413 || status === 408) response.setHeader('connection', 'close');
+    this.#refuse(response, type, { status, code: 'BAD_REQUEST', message });
+  }
+
   /** Who asks, or why nobody may: before the key, the body or the document is looked at. */
-  async #caller(request: IncomingMessage): Promise<{ caller: Caller | undefined } | Refusal> {
+  async #caller(request: IncomingMessage): Promise<{ caller: Identified | undefined } | Refusal> {
     const key = bearerOf(request);
     if (key === undefined) return { caller: undefined };
     let caller: Identified | undefined;

@@ -1,8 +1,11 @@
-export { type EndpointOptions, GraphQLEndpoint, type Identified } from './graphql-endpoint.ts';
+export type { Identified } from './credentials.ts';
+export { type EndpointOptions, GraphQLEndpoint } from './graphql-endpoint.ts';
 export { Limits } from './limits.ts';
 export { Metrics, type OpenWork } from './metrics.ts';
 export { Pages } from './pages.ts';
 export { HttpServer } from './server.ts';
+export { StreamEndpoint } from './stream-endpoint.ts';
+export { Streams } from './streams.ts';
 export {
   type Manifest,
   TRUST_MODES,

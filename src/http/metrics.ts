@@ -17,6 +17,8 @@ export class Metrics {
   readonly unrecorded: Counter;
   readonly recovered: Counter<'fate'>;
   readonly webhooks: Counter<'psp' | 'result'>;
+  readonly eventsSent: Counter;
+  readonly linesGrown: Counter;
 
   /** @param openWork asked at each scrape */
   constructor(openWork: () => Promise<OpenWork>) {
@@ -34,10 +36,27 @@ export class Metrics {
       'psp',
       'result',
     ]);
+    this.eventsSent = counter('stream_messages', 'Messages that went out on streams.');
+    this.linesGrown = counter(
+      'event_lines_grown',
+      'How often this process gave a merchant further event positions.',
+    );
     for (const outcome of ['executed', 'replayed', 'joined', 'in_doubt']) {
       this.answered.inc({ outcome }, 0);
     }
     this.#watchOpenWork(openWork);
+  }
+
+  /** @param open how many streams are open, asked at each scrape */
+  watchStreams(open: () => number): void {
+    new Gauge({
+      name: 'semel_open_streams',
+      help: 'Streams of subscriptions that are open.',
+      registers: [this.registry],
+      collect() {
+        this.set(open());
+      },
+    });
   }
 
   /** Both gauges of one scrape share one question; where it has no answer, neither has a value. */

@@ -6,6 +6,7 @@ import type { GraphQLEndpoint } from './graphql-endpoint.ts';
 import type { Metrics } from './metrics.ts';
 import { Pacer } from './pacer.ts';
 import type { Pages } from './pages.ts';
+import type { Streams } from './streams.ts';
 import type { WebhookEndpoint } from './webhook-endpoint.ts';
 
 export interface HttpServerOptions {
@@ -15,6 +16,7 @@ export interface HttpServerOptions {
   /** Why this server cannot serve, or undefined if it can. */
   readonly whyNotReady: () => Promise<string | undefined>;
   readonly pages: Pages;
+  readonly streams: Streams;
   /** Told of each error that no handler expected; it must not throw. */
   readonly onError: (error: unknown) => void;
 }
@@ -63,7 +65,8 @@ export class HttpServer {
 
   /**
    * Takes no new work, lets what runs end, at most for `graceMs`, and closes. Until then it goes on
-   * listening: who comes is told to go elsewhere, and a probe sees why.
+   * listening: who comes is told to go elsewhere, and a probe sees why. Streams have no end of their
+   * own: they are cut off at once.
    *
    * @returns false if something was still running when the time was up
    */
@@ -71,6 +74,7 @@ export class HttpServer {
     this.#draining = true;
     this.#server.closeIdleConnections();
     for (const response of this.#underWay) response.shouldKeepAlive = false;
+    this.#options.streams.close();
     const endsAt = performance.now() + graceMs;
     while (this.#underWay.size > 0 && performance.now() < endsAt) {
       await new Promise((resolve) => setTimeout(resolve, 20));

@@ -1,5 +1,11 @@
 import { dirname, join } from 'node:path';
-import { buildSchema, fileInPackage, GraphQLServer, type Services } from '../graphql/index.ts';
+import {
+  buildSchema,
+  fileInPackage,
+  GraphQLServer,
+  type Services,
+  Subscriptions,
+} from '../graphql/index.ts';
 import {
   GraphQLEndpoint,
   HttpServer,
@@ -34,10 +40,12 @@ import {
   openReports,
 } from './database.ts';
 import type { Parts } from './embed.ts';
+import { type OpenEvents, openEvents } from './events.ts';
 import type { Log } from './log.ts';
 import { openPsp } from './psp.ts';
 import { sendWebhooksTo } from './simulator-webhooks.ts';
 import { openStore } from './store.ts';
+import { openStreams } from './streams.ts';
 import { trustedDocuments } from './trusted-documents.ts';
 import { webhooksOf } from './webhooks.ts';
 
@@ -63,6 +71,12 @@ interface Surroundings {
   readonly metrics: Metrics;
 }
 
+interface Databases {
+  readonly database: Database;
+  readonly reports: ReturnType<typeof openReports>;
+  readonly events: OpenEvents;
+}
+
 /** Where everything meets: builds each room's part, wires them, and listens. */
 export async function compose(config: Config, parts: Parts, log: Log): Promise<Running> {
   const metrics: Metrics = new Metrics(() => openWork(database));
@@ -74,11 +88,23 @@ export async function compose(config: Config, parts: Parts, log: Log): Promise<R
   const psp = await openPsp(config, parts);
   const first = await openStore(parts.redisUrl, log);
   const reports = openReports(parts.databaseUrl);
-  const services = servicesOf(around, database, reports, psp);
-  const graphql = await startGraphQL(around, services, first.store);
+  const events = openEvents(parts.databaseUrl, first.bell, {
+    log,
+    onGrown: (lines) => metrics.linesGrown.inc(lines),
+  });
+  const services = servicesOf(around, { database, reports, events }, psp);
+  const { graphql, subscriptions } = await startGraphQL(around, services, first.store, events);
   const identities = new Identities(database);
   const pages = pagesOf(config, parts, { identities, reader: services.reader });
-  const http = httpOf(around, graphql, services, psp, database, identities, pages);
+  const streams = openStreams({
+    ...around,
+    services,
+    subscriptions,
+    identities,
+    events,
+    reports,
+  });
+  const http = httpOf(around, graphql, services, psp, database, identities, { pages, ...streams });
   const url = await listen(http, config);
   if (parts.ownSimulator) await sendWebhooksTo(url, parts, config);
   const recovery = recoverWith(around, services);
@@ -90,7 +116,7 @@ export async function compose(config: Config, parts: Parts, log: Log): Promise<R
     drain: async () => {
       const recovered = Promise.all([recovery.stop(), sweep.stop()]);
       const whole = await http.drain(config.DRAIN_MS);
-      await within(CLOSE_MS, Promise.all([recovered, graphql.stop(), psp.close()]));
+      await within(CLOSE_MS, Promise.all([recovered, events.stop(), graphql.stop(), psp.close()]));
       await within(CLOSE_MS, Promise.all([database.close(), reports.database.close()]));
       first.close();
       return whole;
@@ -100,8 +126,7 @@ export async function compose(config: Config, parts: Parts, log: Log): Promise<R
 
 function servicesOf(
   { config, log, metrics }: Surroundings,
-  database: Database,
-  reports: ReturnType<typeof openReports>,
+  { database, reports, events }: Databases,
   psp: OpenPsp,
 ) {
   const services: Services = {
@@ -111,6 +136,8 @@ function servicesOf(
     cancels: new PostgresCancels(database, openBudgetMs(config)),
     reader: new PostgresPaymentReader(database, openBudgetMs(config)),
     ledger: new PostgresLedgerReader(database, openBudgetMs(config), reports),
+    events: events.events,
+    feed: events.feed,
     now: () => performance.now(),
     leaseMs: config.lockTtlMs,
     pspTimeoutMs: config.PSP_TIMEOUT_MS,
@@ -127,24 +154,30 @@ async function startGraphQL(
   { config, log, metrics }: Surroundings,
   { answerTtlMs }: Services,
   store: Store,
-): Promise<GraphQLServer> {
+  events: OpenEvents,
+): Promise<{ graphql: GraphQLServer; subscriptions: Subscriptions }> {
   const production = config.NODE_ENV === 'production';
-  const graphql = new GraphQLServer({
+  const options = {
     schema: buildSchema({
       store,
       answerTtlMs,
       leaseMs: config.lockTtlMs,
       joinWaitMs: config.JOIN_WAIT_MS,
       onStoreError: () => metrics.storeErrors.inc(),
-      onEnding: (outcome) => metrics.answered.inc({ outcome }),
+      onEnding: (outcome) => {
+        metrics.answered.inc({ outcome });
+        events.soon();
+      },
     }),
     introspection: config.INTROSPECTION ?? !production,
     hideSuggestions: production,
-    onInternalError: (err, correlationId) => log.error({ err, correlationId }, 'internal error'),
-    onRefused: (code) => metrics.refused.inc({ code }),
-  });
+    onInternalError: (err: unknown, correlationId: string) =>
+      log.error({ err, correlationId }, 'internal error'),
+    onRefused: (code: string) => metrics.refused.inc({ code }),
+  };
+  const graphql = new GraphQLServer(options);
   await graphql.start();
-  return graphql;
+  return { graphql, subscriptions: new Subscriptions(options) };
 }
 
 function httpOf(
@@ -154,12 +187,13 @@ function httpOf(
   psp: OpenPsp,
   database: Database,
   identities: Identities,
-  pages: Pages,
+  { pages, streams, endpoint: streamEndpoint }: { pages: Pages } & ReturnType<typeof openStreams>,
 ): HttpServer {
   const wanted = migrationsIn(migrationsFolder());
   const endpoint = new GraphQLEndpoint({
     graphql,
     services,
+    streams: streamEndpoint,
     documents: trustedDocuments(config),
     limits: new Limits({ perKeyPerSecond: config.RATE_LIMIT_PER_SECOND }),
     identify: (key) => identities.identify(key),
@@ -171,6 +205,7 @@ function httpOf(
     webhooks: new WebhookEndpoint(webhooksOf({ ...services, psp, inbox, log, metrics })),
     metrics,
     pages,
+    streams,
     whyNotReady: () => whyNotReady(database, wanted),
     onError: (err) => log.error({ err }, 'a request failed'),
   });

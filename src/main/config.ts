@@ -19,6 +19,8 @@ const milliseconds = (fallback: number, least = 1) =>
     .default(fallback)
     .describe(`a whole number of milliseconds from ${least} to ${MOST_MS}`);
 
+const count = (fallback: number) => z.coerce.number().int().min(1).max(100_000).default(fallback);
+
 const url = (...schemes: readonly string[]) =>
   z
     .string()
@@ -111,6 +113,10 @@ export const variables = z.object({
     .max(1_000_000)
     .default(0)
     .describe('requests a second for one API key in one process, 0 for no limit'),
+  MAX_SUBSCRIPTIONS: count(1_000).describe('streams that one process holds open, from 1 to 100000'),
+  MAX_SUBSCRIPTIONS_PER_MERCHANT: count(100).describe(
+    'streams that one process holds open for one merchant, from 1 to 100000',
+  ),
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info').describe(LOG_LEVELS.join(', ')),
   INTROSPECTION: onOff,
   PLAYGROUND: onOff,

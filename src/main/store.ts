@@ -1,17 +1,19 @@
 import { MemoryStore, type Store } from '../idempotency/index.ts';
-import { checkRedis, connectRedis, RedisStore } from '../redis/index.ts';
+import { Bell, checkRedis, connectRedis, RedisStore } from '../redis/index.ts';
 import type { Log } from './log.ts';
 
 const REDIS_READY_MS = 2_000;
 
 export interface OpenStore {
   readonly store: Store;
+  /** Between the processes that share this Redis; none if there is no Redis. */
+  readonly bell: Bell | undefined;
   close(): void;
 }
 
 /** The first door: in Redis if there is one, whether it can be reached now or not; else in memory. */
 export async function openStore(redisUrl: string | undefined, log: Log): Promise<OpenStore> {
-  if (redisUrl === undefined) return { store: new MemoryStore(), close: () => {} };
+  if (redisUrl === undefined) return { store: new MemoryStore(), bell: undefined, close: () => {} };
   const connections = connectRedis(redisUrl, {
     onError: (err) => log.debug({ err }, 'Redis connection'),
   });
@@ -21,5 +23,5 @@ export async function openStore(redisUrl: string | undefined, log: Log): Promise
     log.warn('Redis cannot be reached; the journal alone decides until it can');
   }
   const store = new RedisStore(connections);
-  return { store, close: () => store.close() };
+  return { store, bell: new Bell(connections), close: () => store.close() };
 }

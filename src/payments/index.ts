@@ -16,6 +16,7 @@ export {
 } from './conclude.ts';
 export { createPayment, lookUpPayment } from './create-payment.ts';
 export { activeCurrencies, type CurrencyStanding, exponentOf, standing } from './currencies.ts';
+export * from './events.ts';
 export { type ExpireDeps, type Expiries, type ExpiryReport, expireOnce } from './expire.ts';
 export { type FollowUpDeps, followUp } from './follow-up.ts';
 export {

@@ -38,6 +38,8 @@ export interface LedgerHealth {
   readonly oldestInDoubt: Date | null;
   /** Entries with an outcome and without its event. */
   readonly withoutEvent: number;
+  /** Events that nobody can read yet, ten seconds after they were written. */
+  readonly withoutPosition: number;
 }
 
 export interface EntriesOfPayment extends PageRequest {

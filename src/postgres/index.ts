@@ -1,6 +1,7 @@
 export { PostgresCancels } from './cancels.ts';
 export { unsafeSettings, whyNotReady } from './checks.ts';
 export { Database } from './connect.ts';
+export { type EventsOptions, PostgresEvents } from './events.ts';
 export { PostgresExpiries } from './expiries.ts';
 export { PostgresFollowUps } from './follow-ups.ts';
 export { Identities } from './identities.ts';

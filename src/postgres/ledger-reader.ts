@@ -64,6 +64,12 @@ select
       where o.merchant_id = e.merchant_id and o.payment_id = e.payment_id and o.entry_id = e.id
         and o.type = lower(e.operation || '.' || e.state) limit 1) is null)::int
     as without_event,
+  greatest(0, (
+    select count(*) from outbox_events o
+    where o.merchant_id = $1::uuid and o.created_at < clock_timestamp() - interval '10 seconds'
+  ) - coalesce((
+    select p.position from outbox_positions p where p.merchant_id = $1::uuid
+    order by p.position desc limit 1), 0))::int as without_position,
   min(e.created_at) filter (where e.state in ('UNKNOWN', 'PENDING', 'IN_REVIEW')) as oldest_in_doubt
 from journal_entries e where e.merchant_id = $1::uuid and e.operation <> 'CANCEL'`;
 
@@ -147,6 +153,7 @@ export class PostgresLedgerReader implements LedgerReader {
       })),
       withoutPostings: faults?.['without_postings'] as number,
       withoutEvent: faults?.['without_event'] as number,
+      withoutPosition: faults?.['without_position'] as number,
       oldestInDoubt: faults?.['oldest_in_doubt'] as Date | null,
     };
   }

@@ -1,3 +1,4 @@
+export { Bell } from './bell.ts';
 export { checkRedis } from './check-redis.ts';
 export { type ConnectOptions, connectRedis, type RedisConnections } from './connect.ts';
 export { RedisStore, type RedisStoreOptions } from './redis-store.ts';

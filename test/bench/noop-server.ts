@@ -5,13 +5,15 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { makeExecutableSchema } from '@graphql-tools/schema';
-import { GraphQLServer, type Services } from '../../src/graphql/index.ts';
+import { GraphQLServer, type Services, Subscriptions } from '../../src/graphql/index.ts';
 import {
   GraphQLEndpoint,
   HttpServer,
   Limits,
   Metrics,
   Pages,
+  StreamEndpoint,
+  Streams,
   TrustedDocuments,
   WebhookEndpoint,
 } from '../../src/http/index.ts';
@@ -26,24 +28,35 @@ const schema = makeExecutableSchema({
   typeDefs,
   resolvers: { Mutation: { noop: (_source, { id }: { id: string }) => ({ id }) } },
 });
-const graphql = new GraphQLServer({
+const options = {
   schema,
   introspection: false,
   hideSuggestions: true,
   onInternalError: () => {},
   onRefused: () => {},
-});
+};
+const graphql = new GraphQLServer(options);
 await graphql.start();
 const caller = {
   merchantId: 'bench',
   keyId: 'bench',
   scopes: new Set(['payments:read', 'payments:write']),
 };
+// The resolver above asks for none of them.
+const services = {} as Services;
+const streams = new Streams({ most: 1, mostOfMerchant: 1, isValid: async () => true });
 const http = new HttpServer({
+  streams,
   endpoint: new GraphQLEndpoint({
     graphql,
-    // The resolver above asks for none of them.
-    services: {} as Services,
+    services,
+    streams: new StreamEndpoint({
+      subscriptions: new Subscriptions(options),
+      services,
+      streams,
+      onSent: () => {},
+      onBroken: () => {},
+    }),
     documents: new TrustedDocuments('off', {}),
     limits: new Limits({ perKeyPerSecond: 0 }),
     identify: async () => caller,

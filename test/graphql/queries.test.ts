@@ -197,6 +197,24 @@ describe('how many statements', () => {
     }
   });
 
+  test('fifty events with payments, entries and postings are five', async () => {
+    const of = await semel.merchant('events');
+    await Promise.all(Array.from({ length: 50 }, () => pay({}, of)));
+    const before = semel.database.statements;
+    const { data, errors } = await semel.ask<{
+      paymentEvents: { nodes: { payment: unknown; entry: { postings: unknown[] } }[] };
+    }>(
+      of,
+      `{ paymentEvents(first: 50) { nodes { id type cursor payment { id status }
+        entry { operation postings { account } } } pageInfo { hasNextPage endCursor } } }`,
+    );
+    expect(errors).toBeUndefined();
+    // The numbering, the page, the payments, the entries and their postings.
+    expect(semel.database.statements - before).toBe(5);
+    expect(data?.paymentEvents.nodes).toHaveLength(50);
+    expect(data?.paymentEvents.nodes.every(({ entry }) => entry.postings.length === 2)).toBe(true);
+  });
+
   test("a payment's operations are paged", async () => {
     const payment = await pay();
     for (let times = 0; times < 4; times += 1) await refund(payment, 10);

@@ -8,11 +8,13 @@ import {
   Keys,
   migrate,
   PostgresCancels,
+  PostgresEvents,
   PostgresFollowUps,
   PostgresJournal,
   PostgresLedgerReader,
   PostgresPaymentReader,
 } from '../../src/postgres/index.ts';
+import { Feed, startNumbering } from '../../src/workers/index.ts';
 import { createDatabase } from './database.ts';
 
 /** A database that counts the statements it is asked to run. */
@@ -76,6 +78,19 @@ export async function startInProcess(): Promise<InProcess> {
     settleBudgetMs: 5_000,
   };
   const psp = willingPsp();
+  const events: PostgresEvents = new PostgresEvents(database, {
+    budgetMs: 5_000,
+    onNumbered: (ends) => feed.wake(ends),
+  });
+  // As in a server, and over a connection of its own, so that its statements are not counted.
+  const aside = new Database({ url: empty.url, poolMax: 1, statementMs: 5_000 });
+  const numbering = startNumbering({
+    events: new PostgresEvents(aside, { budgetMs: 5_000, onNumbered: () => {} }),
+    everyMs: 1_000,
+    gatherMs: 0,
+    onError: () => {},
+  });
+  const feed: Feed = new Feed({ events, everyMs: 1_000, pageSize: 10, onError: () => {} });
   const services: Services = {
     psp,
     journal: new PostgresJournal(database, options),
@@ -83,6 +98,8 @@ export async function startInProcess(): Promise<InProcess> {
     cancels: new PostgresCancels(database, 5_000),
     reader: new PostgresPaymentReader(database, 5_000),
     ledger: new PostgresLedgerReader(database, 5_000, { database, budgetMs: 5_000 }),
+    events,
+    feed,
     now: () => performance.now(),
     leaseMs: 30_000,
     pspTimeoutMs: 10_000,
@@ -123,6 +140,8 @@ export async function startInProcess(): Promise<InProcess> {
       })) as ExecutionResult<T>;
     },
     close: async () => {
+      await Promise.all([feed.stop(), numbering.stop()]);
+      await aside.close();
       await database.close();
       await keys.close();
       await empty.drop();

@@ -2,6 +2,7 @@ import type { Resolvers } from '../../generated/resolvers.ts';
 import { scalars } from '../scalars.ts';
 import { cancelByIdempotencyKey } from './cancel.ts';
 import { createPayment } from './create-payment.ts';
+import { PaymentEvent, PaymentEventConnection } from './events.ts';
 import { capturePayment, confirmPayment, refundPayment, voidPayment } from './follow-up.ts';
 import {
   JournalEntry,
@@ -17,6 +18,7 @@ import {
 import { Payload, TransactionIdConflict } from './payload.ts';
 import { Money, Payment, PaymentConnection } from './payment.ts';
 import { IdempotencyRecord, Query } from './query.ts';
+import { Subscription } from './subscription.ts';
 
 export const resolvers: Resolvers = {
   ...scalars,
@@ -44,9 +46,12 @@ export const resolvers: Resolvers = {
   Node,
   Payment,
   PaymentConnection,
+  PaymentEvent,
+  PaymentEventConnection,
   PaymentOperation,
   PaymentOperationConnection,
   Posting,
+  Subscription,
   TrialBalance,
   TransactionIdConflict,
 };

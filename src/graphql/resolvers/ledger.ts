@@ -64,5 +64,5 @@ export const TrialBalance: TrialBalanceResolvers = {
 export const LedgerHealth: LedgerHealthResolvers = {
   trialBalance: ({ trials }) => trials,
   entriesWithoutPostings: ({ withoutPostings }) => withoutPostings,
-  outboxLag: ({ withoutEvent }) => withoutEvent,
+  outboxLag: ({ withoutEvent, withoutPosition }) => withoutEvent + withoutPosition,
 };

@@ -12,6 +12,7 @@ import { fromGlobalId } from '../global-id.ts';
 import { pageOf, pageRequest } from '../page.ts';
 import { badInput } from '../refusals.ts';
 import { fieldOf } from './ended.ts';
+import { paymentEvents } from './events.ts';
 
 const MOST_NODES = 100;
 
@@ -43,6 +44,8 @@ export const Query: QueryResolvers = {
     const request = pageRequest(args);
     return pageOf(request, await context.services.ledger.entries(merchantOf(context), request));
   },
+
+  paymentEvents,
 
   ledgerAccounts: (_source, { at }, context) =>
     context.services.ledger.balances(merchantOf(context), at ?? null),
