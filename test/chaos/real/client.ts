@@ -57,7 +57,13 @@ export async function send(
   const ask = { merchantId: merchant.id, key, field, input, server: server.name };
   const { id } = history.begin(ask);
   const variables = field === 'cancelByIdempotencyKey' ? { key, ...input } : { key, input };
-  const heard = await exchange(server.url, merchant.apiKey, documentFor(field), variables, patienceMs);
+  const heard = await exchange(
+    server.url,
+    merchant.apiKey,
+    documentFor(field),
+    variables,
+    patienceMs,
+  );
   history.end(id, heard);
   return heard;
 }

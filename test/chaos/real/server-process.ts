@@ -1,9 +1,13 @@
+import diagnostics from 'node:diagnostics_channel';
 import { writeSync } from 'node:fs';
 import { ServerResponse } from 'node:http';
-import diagnostics from 'node:diagnostics_channel';
 import { createInterface } from 'node:readline';
 import { GraphQLEndpoint, HttpServer } from '../../../src/http/index.ts';
-import { PostgresCancels, PostgresFollowUps, PostgresJournal } from '../../../src/postgres/index.ts';
+import {
+  PostgresCancels,
+  PostgresFollowUps,
+  PostgresJournal,
+} from '../../../src/postgres/index.ts';
 import { RedisStore } from '../../../src/redis/index.ts';
 import type { Action, Point } from './points.ts';
 
@@ -108,7 +112,7 @@ ServerResponse.prototype.end = function (this: ServerResponse, ...given: unknown
     this.write(text.slice(0, text.length / 2));
     setTimeout(() => {
       pass('reply');
-      end.call(this, text.slice(text.length / 2));
+      end.apply(this, [text.slice(text.length / 2)] as never);
     }, 1);
     return this;
   }

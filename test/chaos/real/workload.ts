@@ -22,7 +22,6 @@ const SOURCES = [
   'pm_rate_limited_1',
   'pm_pending_800',
   'pm_execute_late_2500',
-  'pm_hang_before',
 ] as const;
 const SHARES = { storm: 0.1, altered: 0.05, hangUp: 0.05, replay: 0.3, cancel: 0.08, shared: 0.03 };
 
