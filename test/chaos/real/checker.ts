@@ -114,11 +114,18 @@ function checkIntent(
     if (!isFor(ask, entry)) report('P8', `another payload was answered ${decision}`);
     if (first !== undefined && first.decision !== decision)
       report('P7', `${first.decision}, then ${decision}`);
-    if (!isCancel && first !== undefined && first.paymentId !== heard.paymentId)
+    const shows = !isCancel && heard.partly === undefined;
+    if (
+      shows &&
+      first !== undefined &&
+      first.paymentId !== null &&
+      first.paymentId !== heard.paymentId
+    )
       report('P7', `payment ${first.paymentId}, then ${heard.paymentId}`);
     if (!isCancel && heard.paymentId !== null && heard.paymentId !== entry.paymentId)
       report('P9', `payment ${heard.paymentId} is not the entry's`);
-    first ??= { decision, paymentId: heard.paymentId, at: told.at };
+    if (first === undefined || (first.paymentId === null && shows))
+      first = { decision, paymentId: heard.paymentId, at: told.at };
     if (decision === 'SUCCEEDED' && entry.operation !== 'CANCEL') {
       if (executions.length !== 1)
         report('P3', `answered done with ${executions.length} executions`);
@@ -164,6 +171,8 @@ function countsOf(
       (one) => one?.kind === 'answered' && one.outcome === 'IN_DOUBT',
     ).length,
     refusals: heard.filter((one) => one?.kind === 'refused').length,
+    'answers in part': heard.filter((one) => one?.kind === 'answered' && one.partly !== undefined)
+      .length,
     'no answer': heard.filter((one) => one === undefined || one.kind === 'broken').length,
     entries: entries.length,
     'entries settled by inquiry': entries.filter(({ source }) => source === 'INQUIRY').length,

@@ -112,6 +112,7 @@ function heardIn(status: number, { data, errors }: Body): Heard {
     declineCode: userErrors[0]?.declineCode ?? null,
     paymentId: payment === null ? null : ownId(payment.id),
     status: payment?.status ?? null,
+    ...(errors?.[0] === undefined ? {} : { partly: errors[0].extensions.code }),
   };
 }
 

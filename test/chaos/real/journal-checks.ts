@@ -109,7 +109,7 @@ const WAYS: Readonly<Record<string, readonly string[]>> = {
 };
 
 function checkEvents(
-  { key, state, source, operation }: EntryRecord,
+  { key, state, source, reason, operation }: EntryRecord,
   types: readonly string[],
   report: Report,
 ): void {
@@ -121,7 +121,9 @@ function checkEvents(
     if (!WAYS[at]?.includes(next)) report('P6', `an event from ${at} to ${next}`, key);
     at = next;
   }
-  const untold = state === 'SENDING' || (state === 'FAILED' && source === 'NOT_SENT');
+  // What never left for the PSP is shown to nobody, and neither is that it was cancelled.
+  const unseen = source === 'NOT_SENT' || reason === 'cancelled';
+  const untold = state === 'SENDING' || (state === 'FAILED' && unseen);
   if (!untold && at !== state.toLowerCase())
     report('P17', `${state}, and the last event is ${at}`, key);
 }

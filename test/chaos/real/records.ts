@@ -34,6 +34,8 @@ export type Heard =
       /** The payment's own id, not the global one. */
       readonly paymentId: string | null;
       readonly status: string | null;
+      /** The code of an error beside the answer: then the payment could not be read. */
+      readonly partly?: string;
     };
 
 export interface Told {

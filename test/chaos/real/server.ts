@@ -1,19 +1,19 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Action, Point } from './points.ts';
 
-const ENTRY = join(import.meta.dirname, 'server-process.ts');
 const READY_WITHIN_MS = 60_000;
 
 export interface ServerOptions {
   readonly name: string;
   readonly port: number;
   readonly env: Readonly<Record<string, string>>;
+  /** What Node runs. */
+  readonly entry: string;
   /** Takes what it prints. */
   readonly logFile: string;
 }
@@ -82,9 +82,9 @@ export class Server {
 
   async #start(): Promise<void> {
     this.starts += 1;
-    const { env, port, logFile } = this.#options;
+    const { env, port, logFile, entry } = this.#options;
     const { NODE_ENV: _, VITEST: __, ...inherited } = process.env;
-    const child = spawn(process.execPath, ['--import', 'tsx', ENTRY], {
+    const child = spawn(process.execPath, [entry], {
       env: { ...inherited, PORT: String(port), LOG_LEVEL: 'warn', ...env },
       stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
     });

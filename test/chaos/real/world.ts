@@ -8,6 +8,7 @@ import { makeTempDir } from '../../support/temp-dir.ts';
 import { startTestPostgres, type TestPostgres } from '../../support/with-postgres.ts';
 import { freePort, startTestRedis, type TestRedis } from '../../support/with-redis.ts';
 import { startTestSimulator, type TestSimulator } from '../../support/with-simulator.ts';
+import { bundleServer } from './bundle.ts';
 import { Server } from './server.ts';
 
 /** Short times in the order that the configuration demands. */
@@ -61,6 +62,7 @@ export async function startWorld(seed: number, servers: number): Promise<World> 
   await follow(replica, primary.port);
   await migrate(database.url, migrationsFolder());
   const merchants = await makeMerchants(database.url);
+  const entry = await bundleServer();
   const ways = new Map<Server, Ways>();
   const world = { toReplica: false };
   const made: Server[] = [];
@@ -74,6 +76,7 @@ export async function startWorld(seed: number, servers: number): Promise<World> 
     await mkdir(dataDir);
     const server = new Server({
       name: `server-${number}`,
+      entry,
       port: await freePort(),
       logFile: join(folder.path, `server-${number}.log`),
       env: { ...TIMES, DATA_DIR: dataDir, ...places(database.url, way) },
