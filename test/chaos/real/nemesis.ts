@@ -60,13 +60,15 @@ export interface Strikes {
   readonly tally: Tally;
   readonly random: Random;
   readonly running: () => boolean;
+  /** True: nothing is struck for now. */
+  readonly resting: () => boolean;
 }
 
 /** Strikes one server, again and again, at the cell that was hit the least. */
 export async function haunt(server: Server, strikes: Strikes): Promise<void> {
-  const { tally, random, running } = strikes;
+  const { tally, random, running, resting } = strikes;
   while (running()) {
-    const cell = tally.take(random);
+    const cell = resting() ? undefined : tally.take(random);
     if (cell !== undefined) {
       let hit = false;
       try {

@@ -53,6 +53,8 @@ export async function run(options: RunOptions): Promise<RunResult> {
       shop.begun >= options.intents &&
       tally.unhit(minCell).length === 0;
     const running = () => Date.now() < endsAt && !enough();
+    // With a number of intents to reach, whoever has hit every cell lets the clients work.
+    const resting = () => options.intents !== undefined && tally.unhit(minCell).length === 0;
     const reports = setInterval(() => {
       say(
         `${shop.begun} intents begun, ${shop.ended} ended, ${tally.total} faults, ${tally.unhit(minCell).length} cells to hit`,
@@ -61,7 +63,7 @@ export async function run(options: RunOptions): Promise<RunResult> {
     const random = (name: string) => new Random(seed, name);
     await Promise.all(
       world.servers.map((server) =>
-        haunt(server, { world, history, tally, random: random(server.name), running }),
+        haunt(server, { world, history, tally, random: random(server.name), running, resting }),
       ),
     );
     shop.open = false;
