@@ -77,7 +77,10 @@ export async function haunt(server: Server, strikes: Strikes): Promise<void> {
         tally.giveBack(cell, hit);
       }
     }
-    await sleep(random.between(200, 1_000));
+    // A server that never gets to work shows nothing: time for its end to be seen, and to serve.
+    await sleep(100);
+    await server.ready();
+    await sleep(random.between(500, 1_200));
   }
 }
 
