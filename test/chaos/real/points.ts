@@ -37,19 +37,6 @@ export function stepOf(point: Point): Step {
   return STEPS.get(point) ?? 'A';
 }
 
-/** Points at which a request can be held while the world is changed around it. */
-export const HOLDABLE: readonly Point[] = [
-  'request',
-  'claim',
-  'claimed',
-  'T1',
-  'T1-done',
-  'T2',
-  'T2-done',
-  'remember',
-  'taken-over',
-];
-
 /**
  * What a server does to itself at a point: dies, stands still until it is woken, is busy for some
  * time, or holds the request until it is told to go on.
