@@ -34,8 +34,11 @@ interface Pair {
   silent: boolean;
 }
 
-/** @param target the port on the loopback, or the path of the socket, that is relayed to */
-export async function startProxy(target: number | string): Promise<FaultProxy> {
+/** A port on the loopback, or the path of a socket. */
+type Place = number | string;
+
+/** @param target what is relayed to; a function is asked for every connection */
+export async function startProxy(target: Place | (() => Place)): Promise<FaultProxy> {
   const pairs = new Set<Pair>();
   let mode: ProxyMode = 'pass';
   let accepted = 0;
@@ -60,7 +63,8 @@ export async function startProxy(target: number | string): Promise<FaultProxy> {
   const accept = (near: Socket): void => {
     accepted += 1;
     if (mode === 'reset') return void near.resetAndDestroy();
-    const far = typeof target === 'number' ? connect(target, '127.0.0.1') : connect(target);
+    const place = typeof target === 'function' ? target() : target;
+    const far = typeof place === 'number' ? connect(place, '127.0.0.1') : connect(place);
     const pair: Pair = { near, far, silent: false };
     pairs.add(pair);
     near.on('data', (chunk) => toServer(pair, chunk));

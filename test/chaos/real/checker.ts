@@ -1,0 +1,184 @@
+import { decisionIn } from './decided.ts';
+import { groupBy } from './group-by.ts';
+import { checkJournal } from './journal-checks.ts';
+import type { Ask, EntryRecord, Event, Evidence, Told } from './records.ts';
+
+export interface Violation {
+  /** P1 to P18 of the promises. */
+  readonly promise: string;
+  readonly what: string;
+  /** Whose timeline shows it. */
+  readonly key?: string;
+}
+
+export interface Verdict {
+  readonly violations: readonly Violation[];
+  readonly counts: Readonly<Record<string, number>>;
+  /** The share of the intents that got a final answer, from 0 to 1. */
+  readonly concluded: number;
+}
+
+interface Exchange {
+  readonly ask: Ask;
+  readonly told: Told | undefined;
+}
+
+/** A second above what the servers' own deadlines add up to once nothing is wrong any more. */
+const ANSWER_WITHIN_MS = 8_000;
+
+/** Whether what the clients were told, the PSP's books and the database are as promised. Pure. */
+export function check(evidence: Evidence): Verdict {
+  const exchanges = pair(evidence.events);
+  const intents = groupBy(exchanges, ({ ask }) => `${ask.merchantId} ${ask.key}`);
+  const entries = new Map(
+    evidence.entries.map((entry) => [`${entry.merchantId} ${entry.key}`, entry]),
+  );
+  const violations = [...checkJournal(evidence)];
+  let concluded = 0;
+  for (const [intent, asked] of intents) {
+    const entry = entries.get(intent);
+    violations.push(
+      ...checkIntent(asked, entry, evidence),
+      ...checkTimes(asked, evidence.healedAt),
+    );
+    if (asked.some(({ told }) => told !== undefined && isAnswer(told))) concluded += 1;
+  }
+  const share = intents.size === 0 ? 1 : concluded / intents.size;
+  if (share < 0.999) {
+    const what = `only ${(share * 100).toFixed(2)} % of the intents got a final answer`;
+    violations.push({ promise: 'liveness', what });
+  }
+  return { violations, concluded: share, counts: countsOf(evidence, exchanges, intents.size) };
+}
+
+function pair(events: readonly Event[]): readonly Exchange[] {
+  const answers = new Map(
+    events.flatMap((event) => (event.kind === 'told' ? [[event.id, event] as const] : [])),
+  );
+  return events.flatMap((ask) => (ask.kind === 'ask' ? [{ ask, told: answers.get(ask.id) }] : []));
+}
+
+/** An answer after which a client has nothing to ask any more, be it a refusal of its own mistake. */
+function isAnswer({ heard }: Told): boolean {
+  if (heard.kind === 'refused') return heard.code === 'IDEMPOTENCY_KEY_REUSED';
+  if (heard.kind === 'broken' || heard.outcome === 'IN_DOUBT') return false;
+  return heard.error !== 'OUTCOME_UNKNOWN' && heard.error !== 'PSP_UNAVAILABLE';
+}
+
+const OPERATIONS: Readonly<Record<Ask['field'], readonly string[]>> = {
+  createPayment: ['CHARGE', 'AUTHORIZE', 'CANCEL'],
+  capturePayment: ['CAPTURE'],
+  voidPayment: ['VOID'],
+  refundPayment: ['REFUND'],
+  cancelByIdempotencyKey: ['VOID', 'REFUND', 'CANCEL'],
+};
+
+/** Whether an entry can be what this request asked for. */
+function isFor({ field, input }: Ask, entry: EntryRecord): boolean {
+  if (!OPERATIONS[field].includes(entry.operation)) return false;
+  if (entry.operation === 'CANCEL') return true;
+  const { amount } = input as { amount?: { amountMinor: number; currency: string } };
+  if (amount === undefined) return true;
+  return amount.amountMinor === entry.amountMinor && amount.currency === entry.currency;
+}
+
+function checkIntent(
+  asked: readonly Exchange[],
+  entry: EntryRecord | undefined,
+  evidence: Evidence,
+): Violation[] {
+  const found: Violation[] = [];
+  const key = asked[0]?.ask.key ?? '';
+  const report = (promise: string, what: string) => found.push({ promise, what, key });
+  const executions =
+    entry === undefined
+      ? []
+      : evidence.executions.filter(({ reference }) => reference === entry.id);
+  let first:
+    | { readonly decision: string; readonly paymentId: string | null; readonly at: number }
+    | undefined;
+  for (const { ask, told } of inOrderOfAnswer(asked)) {
+    if (told?.heard.kind !== 'answered') continue;
+    const { heard } = told;
+    const decision = decisionIn(heard);
+    const isCancel = ask.field === 'cancelByIdempotencyKey';
+    if (decision === undefined) {
+      const isStale = first !== undefined && ask.at > first.at && heard.error === 'OUTCOME_UNKNOWN';
+      if (isStale && !isCancel) report('P7', `decided ${first?.decision}, then not known`);
+      continue;
+    }
+    if (entry === undefined) {
+      if (!isCancel) report('P12', `answered ${decision}, and there is no entry`);
+      continue;
+    }
+    if (!isFor(ask, entry)) report('P8', `another payload was answered ${decision}`);
+    if (first !== undefined && first.decision !== decision)
+      report('P7', `${first.decision}, then ${decision}`);
+    const shows = !isCancel && heard.partly === undefined;
+    if (
+      shows &&
+      first !== undefined &&
+      first.paymentId !== null &&
+      first.paymentId !== heard.paymentId
+    )
+      report('P7', `payment ${first.paymentId}, then ${heard.paymentId}`);
+    if (!isCancel && heard.paymentId !== null && heard.paymentId !== entry.paymentId)
+      report('P9', `payment ${heard.paymentId} is not the entry's`);
+    if (first === undefined || (first.paymentId === null && shows))
+      first = { decision, paymentId: heard.paymentId, at: told.at };
+    if (decision === 'SUCCEEDED' && entry.operation !== 'CANCEL') {
+      if (executions.length !== 1)
+        report('P3', `answered done with ${executions.length} executions`);
+      const [execution] = executions;
+      if (execution !== undefined && Date.parse(execution.at) > told.at + 1)
+        report('P14', 'answered done before it was executed');
+      if (entry.state !== 'SUCCEEDED')
+        report('P12', `answered done, and the entry is ${entry.state}`);
+    }
+    if (decision !== 'SUCCEEDED' && executions.length > 0)
+      report('P4', `answered ${decision} and executed`);
+  }
+  return found;
+}
+
+function inOrderOfAnswer(asked: readonly Exchange[]): readonly Exchange[] {
+  return asked.toSorted((a, b) => (a.told?.at ?? Infinity) - (b.told?.at ?? Infinity));
+}
+
+/** Nothing hangs: during faults a client may have to hang up, afterwards it never has to. */
+function checkTimes(asked: readonly Exchange[], healedAt: number): Violation[] {
+  return asked.flatMap(({ ask, told }) => {
+    if (ask.at < healedAt || (told !== undefined && told.at - ask.at < ANSWER_WITHIN_MS)) return [];
+    const what = told === undefined ? 'never answered' : `answered after ${told.at - ask.at} ms`;
+    return [{ promise: 'P18', what: `${what}, asked after the last fault`, key: ask.key }];
+  });
+}
+
+function countsOf(
+  { executions, entries, requests, events }: Evidence,
+  exchanges: readonly Exchange[],
+  intents: number,
+): Record<string, number> {
+  const heard = exchanges.map(({ told }) => told?.heard);
+  const posts = requests.filter(({ method }) => method === 'POST').length;
+  return {
+    intents,
+    requests: exchanges.length,
+    'answers that decided': heard.filter(
+      (one) => one !== undefined && decisionIn(one) !== undefined,
+    ).length,
+    'answers in doubt': heard.filter(
+      (one) => one?.kind === 'answered' && one.outcome === 'IN_DOUBT',
+    ).length,
+    refusals: heard.filter((one) => one?.kind === 'refused').length,
+    'answers in part': heard.filter((one) => one?.kind === 'answered' && one.partly !== undefined)
+      .length,
+    'no answer': heard.filter((one) => one === undefined || one.kind === 'broken').length,
+    entries: entries.length,
+    'entries settled by inquiry': entries.filter(({ source }) => source === 'INQUIRY').length,
+    'PSP requests': posts,
+    executions: executions.length,
+    faults: events.filter((event) => event.kind === 'struck' && !event.what.endsWith('over'))
+      .length,
+  };
+}

@@ -1,0 +1,102 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { History } from './client.ts';
+import type { Cell } from './faults.ts';
+import type { Random } from './random.ts';
+import type { Server } from './server.ts';
+import type { World } from './world.ts';
+
+const HIT_WITHIN_MS = 8_000;
+
+/** How often each cell was hit; and who strikes next. */
+export class Tally {
+  readonly #hits: Map<string, number>;
+  readonly #tried = new Map<string, number>();
+  readonly #cells: readonly Cell[];
+  readonly #taken = new Set<string>();
+  #shared: string | undefined;
+
+  constructor(cells: readonly Cell[]) {
+    this.#cells = cells;
+    this.#hits = new Map(cells.map(({ id }) => [id, 0]));
+  }
+
+  get hits(): ReadonlyMap<string, number> {
+    return this.#hits;
+  }
+
+  get total(): number {
+    return [...this.#hits.values()].reduce((sum, count) => sum + count, 0);
+  }
+
+  unhit(least: number): readonly string[] {
+    return [...this.#hits].filter(([, count]) => count < least).map(([id]) => id);
+  }
+
+  /** The cell that was hit and tried the least, of those that may be struck now. */
+  take(random: Random): Cell | undefined {
+    const free = this.#cells.filter(
+      ({ id, shared }) => !this.#taken.has(id) && !(shared && this.#shared !== undefined),
+    );
+    const rank = ({ id }: Cell) => (this.#hits.get(id) ?? 0) * 4 + (this.#tried.get(id) ?? 0);
+    const least = Math.min(...free.map(rank));
+    const chosen = random.one(free.filter((cell) => rank(cell) === least));
+    if (chosen === undefined) return undefined;
+    this.#taken.add(chosen.id);
+    this.#tried.set(chosen.id, (this.#tried.get(chosen.id) ?? 0) + 1);
+    if (chosen.shared) this.#shared = chosen.id;
+    return chosen;
+  }
+
+  giveBack({ id }: Cell, hit: boolean): void {
+    this.#taken.delete(id);
+    if (this.#shared === id) this.#shared = undefined;
+    if (hit) this.#hits.set(id, (this.#hits.get(id) ?? 0) + 1);
+  }
+}
+
+export interface Strikes {
+  readonly world: World;
+  readonly history: History;
+  readonly tally: Tally;
+  readonly random: Random;
+  readonly running: () => boolean;
+  /** True: nothing is struck for now. */
+  readonly resting: () => boolean;
+}
+
+/** Strikes one server, again and again, at the cell that was hit the least. */
+export async function haunt(server: Server, strikes: Strikes): Promise<void> {
+  const { tally, random, running, resting } = strikes;
+  while (running()) {
+    const cell = resting() ? undefined : tally.take(random);
+    if (cell !== undefined) {
+      let hit = false;
+      try {
+        hit = await strikeAt(server, cell, strikes);
+      } finally {
+        tally.giveBack(cell, hit);
+      }
+    }
+    // A server that never gets to work shows nothing: time for its end to be seen, and to serve.
+    await sleep(100);
+    await server.ready();
+    await sleep(random.between(500, 1_200));
+  }
+}
+
+async function strikeAt(server: Server, cell: Cell, strikes: Strikes): Promise<boolean> {
+  const { world, history, random } = strikes;
+  await server.ready();
+  const armed = server.arm(cell.point, cell.action, HIT_WITHIN_MS);
+  if (cell.point === 'draining') setTimeout(() => server.signal('SIGTERM'), 50);
+  if (!(await armed)) return false;
+  history.note(`${cell.id} at ${server.name}`);
+  try {
+    await cell.strike(world, server, random);
+  } finally {
+    if (cell.action === 'hold') server.release();
+    await cell.heal(world, server);
+  }
+  history.note(`${cell.id} at ${server.name} is over`);
+  return true;
+}
