@@ -22,7 +22,7 @@ retry, faults at every point of a payment, and a check of everything that was pr
   --servers N    (default 2)
   --help         this text
 
-Ends with 0 if nothing promised was broken and every cell was hit, else with 1.
+Ends with 0 if nothing promised was broken, every cell was hit and no intent is missing, else with 1.
 `;
 
 const { values } = parseArgs({
@@ -70,7 +70,8 @@ const result = await run({
 });
 for (const line of report(result)) say(line);
 say(`seed ${seed}, commit ${commit}, ${Math.round((performance.now() - startedAt) / 1_000)} s`);
-const failed = result.verdict.violations.length > 0 || result.unhit.length > 0;
+const { verdict, unhit, missing } = result;
+const failed = verdict.violations.length > 0 || unhit.length > 0 || missing > 0;
 if (failed) {
   const file = join(tmpdir(), `semel-chaos-${seed}.json`);
   writeFileSync(file, JSON.stringify({ seed, commit, ...result.evidence }));

@@ -27,6 +27,8 @@ export interface RunResult {
   readonly verdict: Verdict;
   readonly hits: ReadonlyMap<string, number>;
   readonly unhit: readonly string[];
+  /** How many of the intents that were wanted were not begun. */
+  readonly missing: number;
   /** How long it took after the last fault until nothing was open, in ms. */
   readonly quietMs: number;
 }
@@ -79,7 +81,8 @@ export async function run(options: RunOptions): Promise<RunResult> {
     const quietMs = Date.now() - healedAt;
     const evidence = await gather(world, history, healedAt);
     const verdict = check(evidence);
-    return { evidence, verdict, hits: tally.hits, unhit: tally.unhit(minCell), quietMs };
+    const missing = Math.max(0, (options.intents ?? 0) - shop.begun);
+    return { evidence, verdict, hits: tally.hits, unhit: tally.unhit(minCell), missing, quietMs };
   } finally {
     await world.end();
   }
