@@ -167,4 +167,21 @@ export const EXAMPLES: readonly Example[] = [
 `,
     variables: () => ({ first: 5 }),
   },
+  {
+    id: 'follow-events',
+    label: 'Follow what happens',
+    see: 'It stays open: pay in another tab or window, and the event shows up here. Press stop to end it.',
+    query: `subscription FollowEvents($after: String) {
+  paymentEvents(after: $after) {
+    type
+    createdAt
+    cursor
+    payment {
+      ${PAYMENT}
+    }
+  }
+}
+`,
+    variables: () => ({ after: null }),
+  },
 ];

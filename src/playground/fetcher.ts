@@ -1,6 +1,7 @@
 import type { GraphiQLProps } from 'graphiql';
+import { getOperationAST, parse } from 'graphql';
 import { type Observed, observed } from './observed.ts';
-import { type Answer, type Operation, send } from './send.ts';
+import { type Answer, follow, type Operation, send } from './send.ts';
 import { summaryOf } from './summary.ts';
 
 type Fetcher = GraphiQLProps['fetcher'];
@@ -16,8 +17,12 @@ export const lastRun: Observed<Run> = observed<Run>({ answer: undefined });
 /** The id of the payment that was answered as captured last: one that can be refunded. */
 export const lastCaptured: Observed<string | undefined> = observed<string | undefined>(undefined);
 
-/** Hands GraphiQL the answer unchanged and keeps what came around it. */
+/** Hands GraphiQL the answer unchanged and keeps what came around it; a subscription, as it comes. */
 export const fetcher: Fetcher = async (operation: Operation, options) => {
+  if (isSubscription(operation)) {
+    lastRun.set({ answer: undefined });
+    return follow(operation, options?.headers) as AsyncIterable<Awaited<Result>> as Result;
+  }
   const asksForSchema = operation.operationName === 'IntrospectionQuery';
   if (!asksForSchema) lastRun.set({ answer: undefined });
   const answer = await send(operation, options?.headers);
@@ -26,3 +31,7 @@ export const fetcher: Fetcher = async (operation: Operation, options) => {
   if (status === 'CAPTURED' && paymentId !== undefined) lastCaptured.set(paymentId);
   return answer.body as Result;
 };
+
+function isSubscription({ query, operationName }: Operation): boolean {
+  return getOperationAST(parse(query), operationName)?.operation === 'subscription';
+}

@@ -42,6 +42,55 @@ export async function send(operation: Operation, headers: Headers = {}): Promise
   };
 }
 
+/**
+ * Asks for a subscription and gives each result as it comes, as graphql-sse frames them. A refusal is one
+ * result. Ends when the server says that it is complete, or the connection breaks.
+ */
+export async function* follow(
+  operation: Operation,
+  headers: Headers = {},
+): AsyncGenerator<unknown, void> {
+  const leave = new AbortController();
+  const response = await fetch(ENDPOINT, {
+    method: 'POST',
+    headers: { ...STANDARD_HEADERS, ...asText(headers), accept: 'text/event-stream' },
+    body: JSON.stringify(operation),
+    signal: leave.signal,
+  }).catch(silence);
+  if (!response.ok || response.body === null) return yield parsed(await response.text());
+  try {
+    for await (const { event, data } of framesOf(response.body)) {
+      if (event === 'complete') return;
+      if (event === 'next') yield parsed(data);
+    }
+  } finally {
+    leave.abort();
+  }
+}
+
+interface Frame {
+  readonly event: string | undefined;
+  readonly data: string;
+}
+
+/** Of https://html.spec.whatwg.org/multipage/server-sent-events.html, as far as our server makes use of it. */
+async function* framesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Frame, void> {
+  const reader = body.pipeThrough(new TextDecoderStream() as ToText).getReader();
+  let rest = '';
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const frames = (rest + value).split('\n\n');
+    rest = frames.pop() ?? '';
+    for (const frame of frames) {
+      const field = (name: string) => new RegExp(`^${name}: ?(.*)$`, 'm').exec(frame)?.[1];
+      yield { event: field('event'), data: field('data') ?? '' };
+    }
+  }
+}
+
+type ToText = ReadableWritablePair<string, Uint8Array>;
+
 /** For the reader, to whom the line of code it happened in says nothing. */
 function silence(): never {
   const error = new Error('No answer came. Send the same operation with the same key again.');

@@ -7,7 +7,7 @@ import type { BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { EXAMPLES } from '../../src/playground/examples.ts';
 import { openWatched, withBrowser } from '../support/browser.ts';
-import { eventually } from '../support/pay.ts';
+import { eventually, freshKey, paid, pay } from '../support/pay.ts';
 import { startTestServer, type TestServer } from '../support/with-server.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -144,6 +144,22 @@ describe('the playground, with no other machine in reach', { timeout: 60_000 }, 
     );
   });
 
+  test('a subscription shows each event as it comes', async () => {
+    await visit('/playground?example=follow-events', async (page) => {
+      const opened = page.waitForResponse((response) => isOfStream(response.request().headers()));
+      await run(page);
+      expect((await opened).status()).toBe(200);
+      for (let times = 1; times <= 2; times += 1) {
+        const payment = paid(await pay(server, freshKey())).payment?.id;
+        await eventually(
+          () => textOf(page, 'response.json'),
+          (shown) => shown.includes('charge.succeeded') && shown.includes(payment as string),
+        );
+      }
+      await shoot(page, 'follow-events');
+    });
+  });
+
   test('a link brings its own operation', async () => {
     const asked = new URLSearchParams({
       query: 'query Mine($first: Int) { payments(first: $first) { nodes { id } } }',
@@ -216,6 +232,9 @@ describe('the playground, with no other machine in reach', { timeout: 60_000 }, 
     });
   });
 });
+
+const isOfStream = (headers: Readonly<Record<string, string>>) =>
+  headers['accept'] === 'text/event-stream';
 
 function buildPlayground(): void {
   const { NODE_ENV: _, VITEST: __, ...env } = process.env;
