@@ -3,7 +3,7 @@ import { send } from './answer.ts';
 import { BadBody, readText, saysJson } from './body.ts';
 
 /** What came of a webhook: it is known and done, or why it is not. */
-export type Taken = 'taken' | 'forged' | 'unavailable';
+export type Taken = 'taken' | 'forged' | 'unknown' | 'unavailable';
 
 export interface WebhookEndpointOptions {
   /** The PSP that this server works with: `/webhooks/<name>`. */
@@ -43,6 +43,12 @@ const FORGED: Refusal = {
   code: 'WEBHOOK_SIGNATURE_INVALID',
   message: 'The signature is missing, wrong, or too old.',
 };
+const NOT_KNOWN: Refusal = {
+  status: 503,
+  code: 'WEBHOOK_PAYMENT_UNKNOWN',
+  message: 'The payment is not known here, or not yet. Send it again later.',
+  retryAfterS: 60,
+};
 const UNAVAILABLE: Refusal = {
   status: 503,
   code: 'WEBHOOK_NOT_STORED',
@@ -71,6 +77,7 @@ export class WebhookEndpoint {
     try {
       const taken = await take(await bodyOf(request), headersOf(request));
       if (taken === 'forged') return this.#refuse(response, FORGED);
+      if (taken === 'unknown') return this.#refuse(response, NOT_KNOWN);
       if (taken === 'unavailable') return this.#refuse(response, UNAVAILABLE);
       answer(response, 200, { received: true });
     } catch (error) {

@@ -29,7 +29,7 @@ export function webhooksOf(ears: Ears): WebhookEndpointOptions {
               const heard = await hearEvent(ears, letter);
               count(heard.result.toLowerCase());
               tell(ears.log, letter, heard);
-              return 'taken';
+              return heard.result === 'UNKNOWN' ? 'unknown' : 'taken';
             } catch (err) {
               ears.log.warn({ err, ...namesIn(letter) }, 'a webhook could not be written');
               return 'unavailable';
@@ -63,6 +63,12 @@ function tell(log: Log, letter: Letter, { result, entry }: Heard): void {
       return;
     case 'IN_REVIEW':
       log.error(about, 'ALERT: by a webhook an entry is in review');
+      return;
+    case 'UNKNOWN':
+      log.warn(
+        about,
+        'a webhook names a payment that is not known here: the PSP is to send it again',
+      );
       return;
     case 'NOT_OURS':
       log.warn(about, 'a webhook about no payment of ours');

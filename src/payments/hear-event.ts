@@ -54,10 +54,14 @@ export interface HearDeps {
 }
 
 export interface Heard {
-  readonly result: Kept | 'DUPLICATE';
+  /** `UNKNOWN`: it names what might be an entry of ours and is none (yet). Nothing was kept. */
+  readonly result: Kept | 'DUPLICATE' | 'UNKNOWN';
   /** The entry before the event, if it is about one. */
   readonly entry: Hold['entry'] | null;
 }
+
+/** What references of ours look like: an entry's id. */
+const REFERENCE = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 /** An entry moves a few times in its life; more losses than this are a database in trouble. */
 const MOST_TRIES = 6;
@@ -88,6 +92,8 @@ async function act(
 ): Promise<Heard['result'] | undefined> {
   const { event } = letter;
   if (event === null || target === undefined) {
+    // A database that is behind (put back, failed over) may know it soon: the PSP is to tell again.
+    if (event !== null && REFERENCE.test(event.reference)) return 'UNKNOWN';
     const kept = await inbox.keep(letter);
     return kept === 'known' ? 'DUPLICATE' : event === null ? 'IGNORED' : 'NOT_OURS';
   }

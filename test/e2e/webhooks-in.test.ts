@@ -117,6 +117,27 @@ test('what contradicts, says less or names another amount never changes an outco
   expect(paid(await answer)).toMatchObject({ payment: { status: 'IN_REVIEW' } });
 }, 60_000);
 
+/** A payment that is still being sent comes into the tables, as from a database that has caught up. */
+async function appears(
+  like: string,
+  { reference, payment }: Record<'reference' | 'payment', string>,
+) {
+  await world.sql.begin(async (sql) => {
+    await sql`create temp table p on commit drop as select p.* from payments p
+      join journal_entries e on e.payment_id = p.id where e.idempotency_key = ${like}`;
+    await sql`update p set id = ${payment}, status = 'PROCESSING', authorized_minor = 0,
+      captured_minor = 0, psp_reference = null`;
+    await sql`insert into payments select * from p`;
+    await sql`create temp table e on commit drop as
+      select * from journal_entries where idempotency_key = ${like}`;
+    await sql`update e set id = ${reference}, payment_id = ${payment}, psp_reference = null,
+      idempotency_key = ${freshKey()}, psp_idempotency_key = ${randomUUID()}, state = 'SENDING',
+      outcome_source = null, settled_at = null, lease_until = clock_timestamp() + interval '1 min',
+      next_check_at = clock_timestamp() + interval '1 min'`;
+    await sql`insert into journal_entries select * from e`;
+  });
+}
+
 describe('what is not believed or not ours', () => {
   const count = async () =>
     Number((await world.sql`select count(*) as n from inbound_webhooks`)[0]?.['n']);
@@ -148,12 +169,31 @@ describe('what is not believed or not ours', () => {
 
   test('signed, and about no payment of ours: kept, and that is all', async () => {
     const { url } = servers[0];
-    for (const reference of [randomUUID(), 'no reference of ours', '\u0000']) {
+    for (const reference of ['no reference of ours', '\u0000', '']) {
       expect((await mail(url, simulatorMail({ reference }))).status).toBe(200);
     }
     const rows =
       await world.sql`select merchant_id from inbound_webhooks where result = 'NOT_OURS'`;
     expect(rows.map((row) => row['merchant_id'])).toEqual([null, null, null]);
     await expect(world.sql`delete from inbound_webhooks`).rejects.toThrow(/append-only/);
+  });
+
+  test('about a payment that is not there yet: refused, invents nothing, and done once it is there', async () => {
+    const { url } = servers[0];
+    const key = freshKey();
+    await pay(servers[0], key);
+    const [reference, payment] = [randomUUID(), randomUUID()];
+    const event = simulatorMail({ reference, id: `ch_${reference}` });
+    const refused = await mail(url, event);
+    expect(refused.status).toBe(503);
+    expect(refused.text).toContain('WEBHOOK_PAYMENT_UNKNOWN');
+    expect(await entry(reference)).toBeUndefined();
+
+    await appears(key, { reference, payment });
+    const answers = await Promise.all(servers.map((server) => mail(server.url, event)));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    expect(await entry(reference)).toMatchObject({ state: 'SUCCEEDED', outcome_source: 'WEBHOOK' });
+    expect(await postings(reference)).toBe(2);
+    expect(await results(reference)).toEqual(['SETTLED']);
   });
 });
