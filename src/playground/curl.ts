@@ -1,10 +1,20 @@
-import { asText, ENDPOINT, type Headers, type Operation, STANDARD_HEADERS } from './send.ts';
+import {
+  asText,
+  ENDPOINT,
+  type Headers,
+  isSubscription,
+  type Operation,
+  STANDARD_HEADERS,
+  STREAM_HEADERS,
+} from './send.ts';
 
 /** The operation as a command for a POSIX shell. */
 export function curlOf(operation: Operation, headers: Headers, origin: string): string {
-  const all = Object.entries({ ...STANDARD_HEADERS, ...asText(headers) });
+  const isStream = isSubscription(operation);
+  const standard = isStream ? STREAM_HEADERS : STANDARD_HEADERS;
+  const all = Object.entries({ ...standard, ...asText(headers) });
   return [
-    `curl -sS -i ${quoted(`${origin}${ENDPOINT}`)}`,
+    `curl -sS -i ${isStream ? '-N ' : ''}${quoted(`${origin}${ENDPOINT}`)}`,
     ...all.map(([name, value]) => `  -H ${quoted(`${name}: ${value}`)}`),
     `  --data-raw ${quoted(JSON.stringify(operation))}`,
   ].join(' \\\n');

@@ -1,7 +1,6 @@
 import type { GraphiQLProps } from 'graphiql';
-import { getOperationAST, parse } from 'graphql';
 import { type Observed, observed } from './observed.ts';
-import { type Answer, follow, type Operation, send } from './send.ts';
+import { type Answer, follow, isSubscription, type Operation, send } from './send.ts';
 import { summaryOf } from './summary.ts';
 
 type Fetcher = GraphiQLProps['fetcher'];
@@ -31,7 +30,3 @@ export const fetcher: Fetcher = async (operation: Operation, options) => {
   if (status === 'CAPTURED' && paymentId !== undefined) lastCaptured.set(paymentId);
   return answer.body as Result;
 };
-
-function isSubscription({ query, operationName }: Operation): boolean {
-  return getOperationAST(parse(query), operationName)?.operation === 'subscription';
-}

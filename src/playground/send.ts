@@ -1,3 +1,4 @@
+import { getOperationAST, parse } from 'graphql';
 import { remember } from './sent.ts';
 
 export interface Operation {
@@ -23,6 +24,20 @@ export const STANDARD_HEADERS: Readonly<Record<string, string>> = {
   'content-type': 'application/json',
   accept: 'application/graphql-response+json, application/json;q=0.9',
 };
+
+/** What is sent instead where the answer is a stream. */
+export const STREAM_HEADERS: Readonly<Record<string, string>> = {
+  'content-type': 'application/json',
+  accept: 'text/event-stream',
+};
+
+export function isSubscription({ query, operationName }: Operation): boolean {
+  try {
+    return getOperationAST(parse(query), operationName)?.operation === 'subscription';
+  } catch {
+    return false;
+  }
+}
 
 /** Sends one operation. An answer that says no is an answer too; only silence is thrown. */
 export async function send(operation: Operation, headers: Headers = {}): Promise<Answer> {
@@ -53,7 +68,7 @@ export async function* follow(
   const leave = new AbortController();
   const response = await fetch(ENDPOINT, {
     method: 'POST',
-    headers: { ...STANDARD_HEADERS, ...asText(headers), accept: 'text/event-stream' },
+    headers: { ...asText(headers), ...STREAM_HEADERS },
     body: JSON.stringify(operation),
     signal: leave.signal,
   }).catch(silence);

@@ -11,6 +11,9 @@ export interface FeedOptions {
   readonly onError: (error: unknown) => void;
 }
 
+/** How long what is said to be there may gather before it is looked for, in ms. */
+const GATHER_MS = 20;
+
 interface Waiting {
   readonly known: KnownVersion;
   readonly wake: () => void;
@@ -32,6 +35,7 @@ export class Feed implements EventFeed {
     this.#loop = startLoop({
       everyMs,
       onError,
+      gatherMs: GATHER_MS,
       run: async () => {
         await Promise.all([this.#lookAtLines(), this.#lookAtPayments()]);
         return false;
