@@ -1,5 +1,5 @@
 export type { GraphQLAnswer } from './answer.ts';
-export { type Caller, type Context, newContext, type Services } from './context.ts';
+export { type Caller, Context, type Services } from './context.ts';
 export {
   type IdempotencyOptions,
   type IdempotentCall,
