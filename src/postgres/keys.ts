@@ -2,7 +2,8 @@ import { hash, randomBytes } from 'node:crypto';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
-import { validate as isUuid, v7 as uuidV7 } from 'uuid';
+import { validate as isUuid } from 'uuid';
+import { uuidV7 } from './ids.ts';
 import { apiKeys, merchants } from './tables.ts';
 
 export const SCOPES = ['payments:read', 'payments:write'] as const;
