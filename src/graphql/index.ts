@@ -1,4 +1,5 @@
-export { type Caller, type Context, newContext, type Services } from './context.ts';
+export type { GraphQLAnswer } from './answer.ts';
+export { type Caller, Context, type Services } from './context.ts';
 export {
   type IdempotencyOptions,
   type IdempotentCall,
@@ -8,7 +9,7 @@ export {
 } from './idempotent.ts';
 export { fileInPackage } from './package-files.ts';
 export { buildSchema, type SchemaOptions } from './schema.ts';
-export { type GraphQLAnswer, GraphQLServer, type GraphQLServerOptions } from './server.ts';
+export { GraphQLServer, type GraphQLServerOptions } from './server.ts';
 export {
   type Message,
   type StreamAnswer,

@@ -30,15 +30,20 @@ interface Leg {
   readonly account?: string;
 }
 
-function post({ entry }: Hold, legs: readonly Leg[]) {
-  return books.sql.begin(async (sql) => {
-    for (const [index, { direction, amount, currency, leg, account }] of legs.entries()) {
-      await sql`
-        insert into postings (merchant_id, entry_id, leg, account, direction, amount_minor, currency)
-        values (${entry.merchantId}, ${entry.id}, ${leg ?? index + 1}, ${account ?? 'psp_clearing'},
-          ${direction}, ${String(amount)}, ${currency ?? 'EUR'})`;
-    }
-  });
+/** All legs in one statement, as T2 writes them. */
+async function post({ entry }: Hold, legs: readonly Leg[]) {
+  const rows = legs.map(({ direction, amount, currency, leg, account }, index) => ({
+    leg: leg ?? index + 1,
+    account: account ?? 'psp_clearing',
+    direction,
+    amount: String(amount),
+    currency: currency ?? 'EUR',
+  }));
+  await books.sql`
+    insert into postings (merchant_id, entry_id, leg, account, direction, amount_minor, currency)
+    select ${entry.merchantId}, ${entry.id}, r.leg, r.account, r.direction, r.amount::numeric, r.currency
+    from json_to_recordset(${JSON.stringify(rows)}::text::json)
+      as r(leg smallint, account text, direction text, amount text, currency text)`;
 }
 
 describe('postings', () => {
@@ -47,11 +52,33 @@ describe('postings', () => {
     { direction: 'CREDIT', amount, currency },
   ];
 
-  test('may come in several statements of one commit', async () => {
+  test('come in one statement', async () => {
     const hold = await open();
     await post(hold, pair(1_050));
     const rows = await books.sql`select 1 from postings where entry_id = ${hold.entry.id}`;
     expect(rows).toHaveLength(2);
+  });
+
+  test('cannot come one by one, not even in one commit', async () => {
+    const { entry } = await open();
+    const oneByOne = books.sql.begin(async (sql) => {
+      for (const [leg, direction] of ['DEBIT', 'CREDIT'].entries()) {
+        await sql`
+          insert into postings (merchant_id, entry_id, leg, account, direction, amount_minor, currency)
+          values (${entry.merchantId}, ${entry.id}, ${leg + 1}, 'psp_clearing', ${direction}, 1050, 'EUR')`;
+      }
+    });
+    await expect(oneByOne).rejects.toMatchObject({ code: '23514' });
+  });
+
+  test('of many entries are checked entry by entry', async () => {
+    const holds = [await open(), await open()];
+    const crossed = books.sql`
+      insert into postings (merchant_id, entry_id, leg, account, direction, amount_minor, currency)
+      select merchant_id, id, 1, 'psp_clearing',
+        case when id = ${holds[0]?.entry.id ?? ''} then 'DEBIT' else 'CREDIT' end, 1050, 'EUR'
+      from journal_entries where id in ${books.sql(holds.map(({ entry }) => entry.id))}`;
+    await expect(crossed).rejects.toMatchObject({ code: '23514' });
   });
 
   test('may have many legs, if they balance', async () => {
