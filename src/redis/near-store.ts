@@ -10,7 +10,7 @@ import {
   type Verdict,
 } from '../idempotency/index.ts';
 
-/** How long an answer is kept near, in ms; so much longer than the far store keeps it it may be told. */
+/** How long an answer is kept near, in ms; the far store's own time may be passed by as much. */
 const NEAR_MS = 2_000;
 /** The most answers, and characters of them in all, that are kept near. */
 const MOST = { answers: 20_000, characters: 8_000_000 } as const;
@@ -19,8 +19,9 @@ type Answered = Extract<Entry, { readonly kind: 'answered' }>;
 
 /**
  * A store that is far, with the answers of the last seconds in this process's memory: a storm of
- * retries takes a step of the far store now and then, and not one for each. An answer never changes, so an old one is as good; who holds
- * an intent that is not answered yet is always the far store's to say.
+ * retries takes a step of the far store now and then, and not one for each. An answer never changes,
+ * so an old one is as good; who holds an intent that is not answered yet is always the far store's to
+ * say.
  */
 export class NearStore implements Store {
   readonly #far: Store;
