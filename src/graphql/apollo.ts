@@ -16,8 +16,8 @@ import { LRUCache } from 'lru-cache';
 import { type GraphQLAnswer, headOf } from './answer.ts';
 import type { Context } from './context.ts';
 import { authorise, checkForm, shownError } from './gate.ts';
+import type { GraphQLRequest, GraphQLServerOptions } from './request.ts';
 import { DOCUMENT_LIMITS, validationRules } from './rules.ts';
-import type { GraphQLRequest, GraphQLServerOptions } from './server.ts';
 
 export interface ApolloOptions extends GraphQLServerOptions {
   /** Told of each operation that may run, with the text and the document it is of. */

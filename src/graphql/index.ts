@@ -8,8 +8,9 @@ export {
   withIdempotency,
 } from './idempotent.ts';
 export { fileInPackage } from './package-files.ts';
+export type { GraphQLServerOptions } from './request.ts';
 export { buildSchema, type SchemaOptions } from './schema.ts';
-export { GraphQLServer, type GraphQLServerOptions } from './server.ts';
+export { GraphQLServer } from './server.ts';
 export {
   type Message,
   type StreamAnswer,

@@ -11,7 +11,7 @@ import { LRUCache } from 'lru-cache';
 import { type GraphQLAnswer, headOf } from './answer.ts';
 import type { Context } from './context.ts';
 import { authorise, checkForm, shownError } from './gate.ts';
-import type { GraphQLRequest, GraphQLServerOptions } from './server.ts';
+import type { GraphQLRequest, GraphQLServerOptions } from './request.ts';
 
 /** How many documents, and how many characters of them in all, are known. */
 const MOST = { documents: 1_000, characters: 4_000_000 } as const;
