@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { Apollo } from '../../src/graphql/apollo.ts';
 import { Context, GraphQLServer, type Services } from '../../src/graphql/index.ts';
-import type { GraphQLRequest } from '../../src/graphql/server.ts';
+import type { GraphQLRequest } from '../../src/graphql/request.ts';
 import { ENDINGS, zoo } from './zoo.ts';
 
 /**
