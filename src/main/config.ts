@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { TRUST_MODES } from '../http/index.ts';
-import { isSigningSecret, PSP_NAMES } from '../psp/index.ts';
+import { isSigningSecret, LOOKUPS, PSP_NAMES } from '../psp/index.ts';
 
 /** What the environment says, checked. Times are in ms unless the name says otherwise. */
 export type Config = Readonly<z.output<typeof variables>> & { readonly lockTtlMs: number };
@@ -9,6 +9,7 @@ export type Config = Readonly<z.output<typeof variables>> & { readonly lockTtlMs
 const LEAST_SPARE_MS = 1_500;
 const MOST_JOIN_WAIT_MS = 10_000;
 const MOST_MS = 2_147_483_647;
+const DAY_MS = 86_400_000;
 
 const milliseconds = (fallback: number, least = 1) =>
   z.coerce
@@ -75,6 +76,15 @@ export const variables = z.object({
     .refine((list) => list.split(',').every((secret) => isSigningSecret(secret.trim())))
     .optional()
     .describe('signing secrets in base64, with or without the prefix whsec_, separated by commas'),
+  SIMULATOR_KEY_WINDOW_MS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(DAY_MS)
+    .default(DAY_MS)
+    .describe(`how long the simulator remembers keys, from 0 to ${DAY_MS} milliseconds`),
+  SIMULATOR_SETTLING_MS: milliseconds(5_000),
+  SIMULATOR_LOOKUP: z.enum(LOOKUPS).default('lagging').describe(LOOKUPS.join(', ')),
   STRIPE_SECRET_KEY: z
     .string()
     .regex(/^[\x21-\x7e]{8,300}$/)

@@ -61,6 +61,7 @@ interface DoubtfulEntry extends Money {
 interface PspLimits {
   readonly keyWindowMs: number;
   readonly settlingMs: number;
+  readonly lookupIsFinal?: boolean;
 }
 
 /**
@@ -74,6 +75,11 @@ export function concludeFound(doubt: DoubtfulEntry, found: Found, psp: PspLimits
   if (found.kind === 'unreachable') return stay(doubt, found.reason);
   if (doubt.ageMs < psp.settlingMs) return stay(doubt, 'not in the books yet');
   if (doubt.ageMs < psp.keyWindowMs) return { kind: 'resend' };
+  if (psp.lookupIsFinal === true) {
+    const reason = 'not in the books, and nothing is late there';
+    const conclusion = { ...NOTHING, state: 'FAILED', source: 'INQUIRY', reason } as const;
+    return { kind: 'settle', conclusion };
+  }
   const reason = 'not in the books and past the key window';
   return {
     kind: 'settle',
