@@ -10,7 +10,7 @@ export interface Conclusion {
   readonly declineCode: string | null;
   readonly softDecline: boolean | null;
   readonly reason: string | null;
-  /** Where the buyer has to go, while the state is PENDING. */
+  /** Where the buyer has to go, while the state is PENDING or UNKNOWN; left out: as was known before. */
   readonly nextActionUrl?: string | null;
   /** Until when the PSP keeps what it has authorised. */
   readonly authorizedUntil?: Date | null;
@@ -192,8 +192,10 @@ export function statusAfter(
       return operation === 'AUTHORIZE' ? 'AUTHORIZED' : 'CAPTURED';
     case 'FAILED':
       return source === 'NOT_SENT' ? 'NOT_SENT' : 'FAILED';
-    case 'DECLINED':
     case 'UNKNOWN':
+      // By a look-up: the answer that said so was lost, and the buyer is waited for all the same.
+      return nextActionUrl === null ? state : 'REQUIRES_ACTION';
+    case 'DECLINED':
     case 'IN_REVIEW':
       return state;
   }

@@ -1,6 +1,6 @@
 import { countsOf } from './counts.ts';
 import { decisionIn } from './decided.ts';
-import { type Exchange, pair } from './exchanges.ts';
+import { type Exchange, isAnswered, pair } from './exchanges.ts';
 import { checkFeed } from './feed-checks.ts';
 import { groupBy } from './group-by.ts';
 import { checkJournal } from './journal-checks.ts';
@@ -57,7 +57,7 @@ export function check(evidence: Evidence): Verdict {
 }
 
 const LEAST_CONCLUDED = 0.999;
-/** Of the requests that were made among faults: a server that refuses them all keeps no promise. */
+/** Of those that a server answered among faults: one that refuses all of them keeps no promise. */
 const LEAST_DECIDED = 0.2;
 
 function checkLiveness(
@@ -70,10 +70,10 @@ function checkLiveness(
   const percent = (share: number) => `${(share * 100).toFixed(2)} %`;
   if (concluded < LEAST_CONCLUDED)
     report(`only ${percent(concluded)} of the intents got a final answer`);
-  const among = exchanges.filter(({ ask }) => ask.at < healedAt);
+  const among = exchanges.filter((one) => one.ask.at < healedAt && isAnswered(one));
   const decided = among.filter(({ told }) => told !== undefined && isAnswer(told)).length;
   if (decided < LEAST_DECIDED * among.length)
-    report(`only ${percent(decided / among.length)} of the requests among faults were decided`);
+    report(`only ${percent(decided / among.length)} of what was answered among faults was decided`);
   return found;
 }
 

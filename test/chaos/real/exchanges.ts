@@ -12,3 +12,7 @@ export function pair(events: readonly Event[]): readonly Exchange[] {
   );
   return events.flatMap((ask) => (ask.kind === 'ask' ? [{ ask, told: answers.get(ask.id) }] : []));
 }
+
+/** Whether a server said anything, be it a refusal. */
+export const isAnswered = ({ told }: Exchange): boolean =>
+  told !== undefined && told.heard.kind !== 'broken';

@@ -1,6 +1,6 @@
 import type { Violation } from './checker.ts';
 import { decisionIn } from './decided.ts';
-import type { Exchange } from './exchanges.ts';
+import { type Exchange, isAnswered } from './exchanges.ts';
 import type { Evidence, Struck } from './records.ts';
 import { isRedisFault } from './redis-faults.ts';
 
@@ -9,7 +9,7 @@ const PROMISED: ReadonlySet<string> = new Set(
 );
 /** With fewer requests than this nothing can be said of a share. */
 const LEAST_ASKED = 40;
-const LEAST_DECIDED = 0.2;
+const LEAST_DECIDED = 0.05;
 
 /**
  * P1 to P10 hold and payments go on while Redis is absent, slow, flushed or behind: what broke of an
@@ -32,10 +32,10 @@ export function checkWithoutRedis(
     .map(({ what, key }): Violation => {
       return { promise: 'P11', what: `${what}, while Redis was at fault`, ...(key && { key }) };
     });
-  const only = meanwhile.filter(({ ask }) => !isIn(ask.at, others));
+  const only = meanwhile.filter((one) => isAnswered(one) && !isIn(one.ask.at, others));
   const decided = only.filter(({ told }) => told && decisionIn(told.heard) !== undefined).length;
   if (only.length >= LEAST_ASKED && decided < LEAST_DECIDED * only.length) {
-    const what = `${decided} of ${only.length} requests were decided while only Redis was at fault`;
+    const what = `${decided} of ${only.length} answers decided something while only Redis was at fault`;
     found.push({ promise: 'P11', what });
   }
   return found;

@@ -8,7 +8,7 @@ import { haunt, Tally } from './nemesis.ts';
 import { Random } from './random.ts';
 import { Reader } from './reader.ts';
 import type { Evidence } from './records.ts';
-import { type Shop, shopAs, story } from './workload.ts';
+import { rushIn, type Shop, shopAs } from './workload.ts';
 import { startWorld, type World, type WorldOptions } from './world.ts';
 
 export interface RunOptions extends WorldOptions {
@@ -131,7 +131,7 @@ function enter(shop: Shop, { seed, clients }: RunOptions): () => Promise<void> {
     rushes += 1;
     for (let number = 0; number < RUSH * clients; number += 1) {
       const name = `rush-${rushes}-${number}`;
-      add(story(shop, name, new Random(seed, name)));
+      add(rushIn(shop, name, new Random(seed, name)));
     }
     await sleep(RUSH_MS);
   };

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type History, type Request, send } from './client.ts';
+import { type Door, type History, type Request, send } from './client.ts';
 import { decisionIn, isOver } from './decided.ts';
 import { alteredFrom, CARDS, cancelling, newOrder, SHARES } from './orders.ts';
 import type { Random } from './random.ts';
@@ -109,12 +109,29 @@ async function followUps(
   if (random.chance(0.4)) await several('refundPayment', 3);
 }
 
+/** One of many that come at once. */
+export async function rushIn(shop: Shop, key: string, random: Random): Promise<void> {
+  const merchant = random.one(shop.world.merchants);
+  const input = { ...newOrder(random).input, paymentMethod: 'pm_ok' };
+  await conclude(shop, { merchant, key, field: 'createPayment', input }, random);
+}
+
 /** Asks until there is nothing more to ask under the key: across servers, by storms, with repeats. */
 async function conclude(shop: Shop, request: Request, random: Random): Promise<Heard | undefined> {
   shop.begun += 1;
   const { doors } = shop.world;
-  const ask = (one: Request = request, ms: number = PATIENCE_MS[shop.open ? 'faults' : 'quiet']) =>
-    send(shop, random.one(doors), one, ms);
+  let dead: Door | undefined;
+  const ask = async (
+    one: Request = request,
+    ms: number = PATIENCE_MS[shop.open ? 'faults' : 'quiet'],
+  ) => {
+    const others = doors.filter((door) => door !== dead);
+    const door = random.one(others.length === 0 ? doors : others);
+    const heard = await send(shop, door, one, ms);
+    // Whoever heard nothing asks another server next.
+    dead = heard.kind === 'broken' ? door : undefined;
+    return heard;
+  };
   if (random.chance(SHARES.hangUp)) await ask(request, random.between(10, 250));
   if (random.chance(SHARES.storm)) {
     await Promise.all(Array.from({ length: random.between(3, 8) }, () => ask()));
@@ -129,6 +146,7 @@ async function conclude(shop: Shop, request: Request, random: Random): Promise<H
       return heard;
     }
     if (Date.now() > shop.closesAt) return undefined;
-    await sleep(random.between(60, 160) * Math.min(tries, 8));
+    // Whoever is refused at once, or cannot connect, comes back slower each time.
+    await sleep(random.between(100, 250) * Math.min(tries, 8));
   }
 }
