@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { TRUST_MODES } from '../http/index.ts';
 import { isSigningSecret, LOOKUPS, PSP_NAMES } from '../psp/index.ts';
+import { isRedisUrl } from '../redis/index.ts';
 
 /** What the environment says, checked. Times are in ms unless the name says otherwise. */
 export type Config = Readonly<z.output<typeof variables>> & { readonly lockTtlMs: number };
@@ -59,15 +60,13 @@ export const variables = z.object({
     .max(1_000)
     .default(8)
     .describe('a number of connections from 1 to 1000'),
-  REDIS_URL: url(
-    'redis',
-    'rediss',
-    'unix',
-    'redis-sentinel',
-    'rediss-sentinel',
-    'redis-cluster',
-    'rediss-cluster',
-  ),
+  REDIS_URL: z
+    .string()
+    .refine(isRedisUrl)
+    .optional()
+    .describe(
+      'redis://host:port, rediss:// (TLS), unix:///path, redis-sentinel://host:port,host:port/name or redis-cluster://host:port,host:port',
+    ),
   PSP: z.enum(PSP_NAMES).default('simulator').describe(PSP_NAMES.join(', ')),
   SIMULATOR_URL: url('http', 'https'),
   SIMULATOR_WEBHOOK_SECRET: z

@@ -65,7 +65,10 @@ export const cancelling = ({ merchant, key }: Request): Request => ({
   input: { cancels: key },
 });
 
-/** The same key with another payload, by some minor units, or another kind of request. */
+/**
+ * The same key with another payload, by some minor units, or another kind of request. It may come
+ * first and be the one that is paid; there is nobody then who would do what a buyer has to.
+ */
 export function alteredFrom(request: Request, random: Random): Request {
   const { amount } = request.input as { amount?: { amountMinor: number } };
   if (amount === undefined || request.field !== 'createPayment') {
@@ -80,5 +83,5 @@ export function alteredFrom(request: Request, random: Random): Request {
     ...amount,
     amountMinor: amount.amountMinor + (amount.amountMinor > 10 ? -by : by),
   };
-  return { ...request, input: { ...request.input, amount: other } };
+  return { ...request, input: { ...request.input, amount: other, paymentMethod: 'pm_ok' } };
 }
