@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
 import { check } from './checker.ts';
-import type { EntryRecord, Event, Evidence, Heard, PaymentRecord } from './records.ts';
+import type { EntryRecord, Event, Evidence, Heard, PaymentRecord, Struck } from './records.ts';
+import { spilledIn } from './secrets.ts';
 
 const T0 = Date.parse('2026-01-01T00:00:00Z');
 const AMOUNT = { amountMinor: 1_050, currency: 'EUR' };
 
-const DONE: Heard = {
+const DONE: Extract<Heard, { kind: 'answered' }> = {
   kind: 'answered',
   outcome: 'EXECUTED',
   error: null,
@@ -80,7 +81,34 @@ const REQUEST = {
   at: new Date(T0 + 15).toISOString(),
 };
 const LEG = { entryId: 'e1', currency: 'EUR' };
-const EVENT = { id: 'o1', entryId: 'e1', type: 'charge.succeeded', version: 2 };
+const EVENT = {
+  ...{ id: 'o1', merchantId: 'm1', entryId: 'e1', type: 'charge.succeeded', version: 2 },
+  position: 1,
+};
+const READ = { merchantId: 'm1', id: 'o1', type: 'charge.succeeded' };
+const MOVE = { entryId: 'e1', attempt: 1, owner: 'w1', state: 'SENDING', server: 's1', at: T0 + 5 };
+const DONE_MOVE = { ...MOVE, state: 'SUCCEEDED', at: T0 + 30 };
+/** A server that stood still at T2 with the answer in its hand, while another took over. */
+const PAUSE: Struck = {
+  kind: 'struck',
+  at: T0 + 25,
+  until: T0 + 9_000,
+  cell: 'F2-stopped@T2',
+  server: 's1',
+  point: 'T2',
+  action: 'stop',
+  detail: 'e1 1 SUCCEEDED SYNC',
+};
+const TAKEN_OVER = {
+  ...MOVE,
+  attempt: 2,
+  owner: 'w2',
+  state: 'UNKNOWN',
+  server: 's2',
+  at: T0 + 4_000,
+};
+const OVERTAKEN = [MOVE, TAKEN_OVER, { ...TAKEN_OVER, state: 'SUCCEEDED', at: T0 + 4_100 }];
+const REDIS_DOWN: Struck = { ...PAUSE, cell: 'F4-redis-refuses@claim', point: 'claim', detail: '' };
 
 /** One payment that was charged once and answered twice, with nothing wrong. */
 const GOOD: Evidence = {
@@ -95,6 +123,13 @@ const GOOD: Evidence = {
   outbox: [EVENT],
   executions: [EXECUTION],
   requests: [REQUEST],
+  mayNeedReview: false,
+  moves: [MOVE, DONE_MOVE],
+  sends: [{ at: T0 + 15, server: 's1', reference: 'e1' }],
+  observations: [],
+  reads: [READ],
+  spills: [],
+  complaints: [],
 };
 
 const declined: Partial<Evidence> = {
@@ -106,12 +141,48 @@ const declined: Partial<Evidence> = {
   executions: [],
 };
 
+const overtaken: Partial<Evidence> = {
+  events: [...GOOD.events, PAUSE],
+  moves: OVERTAKEN,
+  observations: [{ entryId: 'e1', attempt: 1 }],
+};
+
 test('a history without fault is not complained about', () => {
   expect(check(GOOD)).toMatchObject({ violations: [], concluded: 1 });
   expect(check({ ...GOOD, ...declined }).violations).toEqual([]);
+  expect(check({ ...GOOD, ...overtaken }).violations).toEqual([]);
+});
+
+test('what is planted is found in a text, and so is a statement', () => {
+  const secrets = new Map([['hunter2', 'a password']]);
+  expect(spilledIn('postgres://shop:hunter2@db failed', secrets)).toEqual(['a password']);
+  expect(spilledIn('query: update journal_entries set …', secrets)).toEqual(['a statement']);
+  expect(spilledIn('a payment was taken', secrets)).toEqual([]);
 });
 
 const again = (...more: Event[]): Partial<Evidence> => ({ events: [...GOOD.events, ...more] });
+
+const REFUSED: Heard = { kind: 'refused', status: 503, code: 'IDEMPOTENCY_UNAVAILABLE' };
+
+function twice(): Partial<Evidence> {
+  const during = [ask(3, 100), told(3, 130, { ...DONE, outcome: 'REPLAYED' })];
+  return { events: [...GOOD.events, ...during, REDIS_DOWN], executions: [EXECUTION, EXECUTION] };
+}
+
+function refusals(from: number, many: number): Event[] {
+  return Array.from({ length: many }, (_, index) => [
+    ask(from + index, 100 + index),
+    told(from + index, 101 + index, REFUSED),
+  ]).flat();
+}
+
+const refusedWithoutRedis = (): Event[] => [...GOOD.events, ...refusals(10, 50), REDIS_DOWN];
+const mostlyRefused = (): Event[] => [...GOOD.events, ...refusals(10, 50)];
+
+function cardAsked(): Event {
+  const asked = ask(1, 0);
+  return { ...asked, input: { paymentMethod: '4242424242424242' } } as Event;
+}
 
 /** What was planted, and the promise that it breaks. */
 const PLANTED: readonly (readonly [string, string, Partial<Evidence>])[] = [
@@ -186,8 +257,37 @@ const PLANTED: readonly (readonly [string, string, Partial<Evidence>])[] = [
   ],
   ['P15', 'a second PSP key', { requests: [REQUEST, { ...REQUEST, idempotencyKey: 'psp-key-2' }] }],
   ['P16', 'postings that do not balance', { postings: GOOD.postings.slice(0, 1) }],
+  ['P11', 'a second execution while Redis was down', { ...again(REDIS_DOWN), ...twice() }],
+  ['P11', 'nothing is decided while only Redis is down', { events: refusedWithoutRedis() }],
+  [
+    'P13',
+    'an owner that comes back after another took over',
+    { ...overtaken, moves: [MOVE, TAKEN_OVER, { ...DONE_MOVE, at: T0 + 9_100 }] },
+  ],
+  [
+    'P13',
+    'a send by one that woke up, seconds after another took over',
+    { ...overtaken, sends: [{ at: T0 + 9_500, server: 's1', reference: 'e1' }] },
+  ],
+  ['P13', 'an answer to a superseded attempt that is lost', { ...overtaken, observations: [] }],
+  ['P13', 'a move of what has ended', { moves: [MOVE, DONE_MOVE, { ...MOVE, state: 'FAILED' }] }],
   ['P17', 'a transition without its event', { outbox: [] }],
-  ['P18', 'a request that hangs when all is well', again(ask(3, 11_000), told(3, 20_000, DONE))],
+  ['P17', 'an event that no reader gets', { reads: [] }],
+  ['P17', 'an event that a reader gets twice', { reads: [READ, READ] }],
+  [
+    'P17',
+    'events in another order',
+    {
+      outbox: [EVENT, { ...EVENT, id: 'o2', entryId: 'e0', position: 2 }],
+      reads: [{ ...READ, id: 'o2' }, READ],
+    },
+  ],
+  ['P17', 'an event without its place', { outbox: [{ ...EVENT, position: null }] }],
+  ['P18', 'a request that hangs when all is well', again(ask(3, 11_000), told(3, 27_000, DONE))],
+  ['P19', 'an API key in a log', { spills: [{ what: 'an API key', where: 'the log of s1' }] }],
+  ['P19', 'a card number that was taken', { events: [cardAsked(), told(1, 40, DONE)] }],
+  ['log', 'a command that spans slots', { complaints: ['ReplyError: CROSSSLOT Keys in request'] }],
+  ['liveness', 'a server that mostly refuses', { events: mostlyRefused() }],
   [
     'liveness',
     'an intent that is never answered',
