@@ -7,12 +7,14 @@ import type { Sql } from 'postgres';
  * make them. 2 in 100 were declined, 1 in 1,000 is still in doubt, the others are captured.
  */
 const STEP_MS = 100;
+/** One payment of so many is in doubt. */
+export const DOUBTED_OF = 1_000;
 const MOST_AT_ONCE = 100_000;
 
 const idOf = (kind: string) =>
   `(lpad(to_hex($2::bigint + n * ${STEP_MS}), 12, '0') || '7' || left(md5('${kind}' || n), 3) || 'a' ||
     right(md5('${kind}' || n), 15))::uuid`;
-const STATE = `case when n % 50 = 7 then 'DECLINED' when n % 1000 = 3 then 'UNKNOWN' else 'SUCCEEDED' end`;
+const STATE = `case when n % 50 = 7 then 'DECLINED' when n % ${DOUBTED_OF} = 3 then 'UNKNOWN' else 'SUCCEEDED' end`;
 
 /** One statement: all tables, from the same rows. */
 const FILL = `
@@ -62,29 +64,20 @@ select $1::uuid, n, event_id from rows`;
 /** The key that payment `n` was made with. */
 export const KEY_OF = `select md5('key' || n)::uuid::text as key from unnest($1::bigint[]) as n`;
 
-export interface Filling {
-  readonly merchantId: string;
-  /** The time of payment 0, in ms since 1970. */
-  readonly beginsAt: number;
-  readonly from: number;
-  readonly to: number;
-}
-
-/** When the first of so many payments must have been made for the last to be in the past. */
-export const beginFor = (most: number): number => Date.now() - (most + 1_000) * STEP_MS;
-
 /** @param sql of one connection, whose session it changes */
 export async function fill(
   sql: Sql,
-  { merchantId, beginsAt, from, to }: Filling,
+  { merchantId, rows }: { readonly merchantId: string; readonly rows: number },
   say: (line: string) => void,
 ): Promise<void> {
+  // The last of them must lie in the past, too.
+  const beginsAt = Date.now() - (rows + 1_000) * STEP_MS;
   await sql`set session_replication_role = replica`;
   await sql`set synchronous_commit = off`;
-  for (let first = from; first <= to; first += MOST_AT_ONCE) {
-    const last = Math.min(to, first + MOST_AT_ONCE - 1);
+  for (let first = 1; first <= rows; first += MOST_AT_ONCE) {
+    const last = Math.min(rows, first + MOST_AT_ONCE - 1);
     await sql.unsafe(FILL, [merchantId, beginsAt, first, last]);
-    say(`filled ${last} of ${to}`);
+    say(`filled ${last} of ${rows}`);
   }
   // As the steps that gave those positions would have left it.
   await sql`update outbox_mark set numbered_below = pg_snapshot_xmin(pg_current_snapshot())`;

@@ -1,6 +1,6 @@
 /**
- * `npm run bench:growth`: how the journal bears its own size. One database grows from size to size; at
- * each the product's own statements write and read.
+ * `npm run bench:growth`: how the journal bears its own size: at each, the product's own statements
+ * write and read.
  */
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util';
 import postgres, { type Sql } from 'postgres';
 import { about } from './about.ts';
 import { Worker } from './children.ts';
-import { beginFor, fill } from './fill.ts';
+import { fill } from './fill.ts';
 import { positive } from './flags.ts';
 import { type Read, readAll, replayRate } from './growth-reads.ts';
 import type { JournalRound } from './journal-worker.ts';
@@ -68,27 +68,26 @@ async function measureSize(
   return { inserts, replays, reads, ...(await sizesOf(sql)) };
 }
 
-async function grow(stage: Stage, sizes: readonly number[], rounds: number, ms: number) {
+/** Each size in a database of its own, since what is measured writes, too. */
+async function grow(
+  stage: Stage,
+  { rows, rounds, ms }: { readonly rows: number; readonly rounds: number; readonly ms: number },
+): Promise<Size> {
   const databaseUrl = await stage.createDatabase('growth');
   const redisUrl = stage.redisUrl(SEMEL.database);
   await SEMEL.prepare({ databaseUrl, redisUrl, simulatorUrl: 'http://127.0.0.1:9' });
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
   const worker = new Worker<JournalRound, Seen>('journal-worker', { DATABASE_URL: databaseUrl });
   const merchantId = randomUUID();
-  const beginsAt = beginFor(Math.max(...sizes));
-  const seen: Size[] = [];
-  let filled = 0;
-  for (const rows of sizes) {
-    const startedAt = performance.now();
-    await fill(sql, { merchantId, beginsAt, from: filled + 1, to: rows }, say);
-    const fillS = (performance.now() - startedAt) / 1_000;
-    filled = rows;
-    const place = { databaseUrl, merchantId };
-    seen.push({ rows, fillS, ...(await measureSize(place, worker, sql, { rows, rounds, ms })) });
-  }
+  const startedAt = performance.now();
+  await fill(sql, { merchantId, rows }, say);
+  const fillS = (performance.now() - startedAt) / 1_000;
+  const place = { databaseUrl, merchantId };
+  const size = { rows, fillS, ...(await measureSize(place, worker, sql, { rows, rounds, ms })) };
   worker.stop();
   await sql.end();
-  return seen;
+  await stage.dropDatabase('growth');
+  return size;
 }
 
 function table(sizes: readonly Size[]): string {
@@ -134,7 +133,8 @@ async function main(): Promise<void> {
   const ms = positive('seconds', values.seconds) * 1_000;
   const stage = await openStage();
   try {
-    const seen = await grow(stage, sizes, rounds, ms);
+    const seen: Size[] = [];
+    for (const rows of sizes) seen.push(await grow(stage, { rows, rounds, ms }));
     process.stdout.write(`${table(seen)}\n`);
     const facts = { ...(await about(stage)), settings: { sizes, rounds, ms }, sizes: seen };
     writeFileSync(values.json, JSON.stringify(facts, null, 2));

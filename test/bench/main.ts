@@ -91,17 +91,17 @@ async function run(flags: Flags, stage: Stage, against: Against | undefined): Pr
     measured.push(...played.measured);
     broken.push(...played.broken);
   }
-  const faults = await playFaults(stage, flags.faults);
   const rounds = byRound(measured);
   const judged = judge(rounds, [...QUANTITIES, ...AGAINST_QUANTITIES]);
+  print(`${modeTable(modes, rounds, REFERENCE)}\n\n${targetTable(judged)}`);
+  const faults = await playFaults(stage, flags.faults);
+  if (faults.length > 0) print(`\n${faultTable(faults)}`);
   const ofOurs = new Set(modes.filter(({ system }) => OURS.has(system)).map(({ name }) => name));
   broken.push(
     ...wrongAnswers(measured.filter(({ mode }) => ofOurs.has(mode))),
     ...faultsOfOurs(faults, SEMEL.name),
     ...belowFloor(judged),
   );
-  print(`${modeTable(modes, rounds, REFERENCE)}\n\n${targetTable(judged)}`);
-  if (faults.length > 0) print(`\n${faultTable(faults)}`);
   const facts = { ...(await about(stage)), against: against?.commit ?? null, settings: flags };
   writeFileSync(
     flags.json,

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import postgres from 'postgres';
 import { type Child, type Environment, ROOT, runNode, startChild, startOwn } from './children.ts';
 import type { Round } from './load.ts';
 
@@ -67,13 +68,28 @@ export function semel(name: string, database: number, folder = ROOT): System {
   };
 }
 
+/** One row for each payment; and where keys are kept in Postgres, a table of theirs. */
+const SHOP_TABLES = `
+create table shop_payments (
+  id uuid primary key default gen_random_uuid(), idempotency_key text not null unique,
+  amount_minor bigint not null, currency char(3) not null, psp_reference text,
+  created_at timestamptz not null default now());
+create table shop_keys (
+  idempotency_key text primary key, recovery_point text not null, locked_at timestamptz,
+  payment_id uuid, response text)`;
+
 /** One of `peers/`: plain HTTP, the key in a header. */
 function peer(name: string, database: number): System {
   return {
     name,
     database,
     isSemel: false,
-    prepare: async () => '',
+    prepare: async ({ databaseUrl }) => {
+      const sql = postgres(databaseUrl, { max: 1 });
+      await sql.unsafe(SHOP_TABLES);
+      await sql.end();
+      return '';
+    },
     start: (place, more) => startOwn(`peers/${name}`, { ...environmentOf(place), ...more }),
     ask: (paymentMethod) => ({
       path: '/pay',

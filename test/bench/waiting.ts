@@ -30,7 +30,7 @@ const ROUNDS = 3;
 /** Descriptors beside those of the waiting clients. */
 const SPARE = 2_000;
 /** Long enough for all of it; what waits for a connection to the PSP may do so for half of it. */
-const PATIENT = { PSP_TIMEOUT_MS: '600000', RECOVER_AFTER_MS: '900000' };
+const PATIENT = { PSP_TIMEOUT_MS: '600000', RECOVER_AFTER_MS: '900000', DRAIN_MS: '700000' };
 const OPENED_WITHIN_MS = 120_000;
 
 const say = (line: string) => process.stderr.write(`${line}\n`);

@@ -8,7 +8,7 @@ import {
   idempotency,
 } from 'express-idempotency';
 import { Redis } from 'ioredis';
-import { ANSWER_S, makeTable, type Payment, pay, REDIS_URL, sayReady } from './kit.ts';
+import { ANSWER_S, type Payment, pay, REDIS_URL, sayReady } from './kit.ts';
 
 const redis = new Redis(REDIS_URL, { enableAutoPipelining: true });
 const nameOf = (key: string) => `idempotency:${key}`;
@@ -47,5 +47,4 @@ app.use((_error: unknown, _request: Request, response: Response, _next: NextFunc
   response.status(status).json({ error: 'failed' });
 });
 
-await makeTable();
 const server = app.listen(0, '127.0.0.1', () => sayReady((server.address() as AddressInfo).port));

@@ -32,13 +32,6 @@ const PSP_URL = process.env['SIMULATOR_URL'] ?? '';
 const isStable = process.env['STABLE_PSP_KEY'] === '1';
 const psp = new Pool(PSP_URL, { connections: 512, pipelining: 1 });
 
-export async function makeTable(): Promise<void> {
-  await sql`create table if not exists shop_payments (
-    id uuid primary key default gen_random_uuid(), idempotency_key text not null unique,
-    amount_minor bigint not null, currency char(3) not null, psp_reference text,
-    created_at timestamptz not null default now())`;
-}
-
 /** @returns the PSP's own id of the charge */
 export async function charge(key: string, payment: Payment): Promise<string> {
   const { statusCode, body } = await psp.request({

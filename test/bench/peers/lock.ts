@@ -3,21 +3,11 @@
  * answer is kept under the key, and an error frees it.
  */
 import { Redis } from 'ioredis';
-import {
-  ANSWER_S,
-  IN_PROGRESS,
-  LOCK_MS,
-  makeTable,
-  pay,
-  REDIS_URL,
-  type Reply,
-  serve,
-} from './kit.ts';
+import { ANSWER_S, IN_PROGRESS, LOCK_MS, pay, REDIS_URL, type Reply, serve } from './kit.ts';
 
 const redis = new Redis(REDIS_URL, { enableAutoPipelining: true });
 const WORKING = 'working';
 
-await makeTable();
 serve(async (key, payment): Promise<Reply> => {
   const name = `idempotency:${key}`;
   const taken = await redis.set(name, WORKING, 'PX', LOCK_MS, 'NX');

@@ -1,16 +1,7 @@
 /** `@node-idempotency/core` with its Redis adapter; errors are kept, as its own plugins do. */
 import { Idempotency, IdempotencyError, IdempotencyErrorCodes } from '@node-idempotency/core';
 import { RedisStorageAdapter } from '@node-idempotency/storage-adapter-redis';
-import {
-  ANSWER_S,
-  IN_PROGRESS,
-  makeTable,
-  type Payment,
-  pay,
-  REDIS_URL,
-  type Reply,
-  serve,
-} from './kit.ts';
+import { ANSWER_S, IN_PROGRESS, type Payment, pay, REDIS_URL, type Reply, serve } from './kit.ts';
 
 const storage = new RedisStorageAdapter({ url: REDIS_URL });
 await storage.connect();
@@ -23,7 +14,6 @@ const requestFor = (key: string, payment: Payment) => ({
   body: { ...payment },
 });
 
-await makeTable();
 serve(async (key, payment): Promise<Reply> => {
   const request = requestFor(key, payment);
   try {

@@ -10,7 +10,6 @@ import {
   ANSWER_S,
   IN_PROGRESS,
   LOCK_MS,
-  makeTable,
   type Payment,
   pay,
   REDIS_URL,
@@ -27,7 +26,6 @@ const once = makeIdempotent(
   { persistenceStore: new CachePersistenceLayer({ client }), config },
 );
 
-await makeTable();
 serve(async (key, payment): Promise<Reply> => {
   try {
     return { status: 200, text: await once({ key, payment }) };

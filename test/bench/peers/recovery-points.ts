@@ -9,7 +9,6 @@ import {
   charge,
   IN_PROGRESS,
   LOCK_MS,
-  makeTable,
   type Payment,
   type Reply,
   serve,
@@ -78,10 +77,6 @@ const finish = (key: string, id: string, reference: string, text: string): Promi
       where idempotency_key = ${key}`;
   });
 
-await makeTable();
-await sql`create table if not exists shop_keys (
-  idempotency_key text primary key, recovery_point text not null, locked_at timestamptz,
-  payment_id uuid, response text)`;
 serve(async (key, payment): Promise<Reply> => {
   const row = await lock(key);
   if (row === undefined) return IN_PROGRESS;
