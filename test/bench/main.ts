@@ -93,7 +93,8 @@ async function run(flags: Flags, stage: Stage, against: Against | undefined): Pr
   }
   const rounds = byRound(measured);
   const judged = judge(rounds, [...QUANTITIES, ...AGAINST_QUANTITIES]);
-  print(`${modeTable(modes, rounds, REFERENCE)}\n\n${targetTable(judged)}`);
+  print(modeTable(modes, rounds, REFERENCE));
+  if (judged.length > 0) print(`\n${targetTable(judged)}`);
   const faults = await playFaults(stage, flags.faults);
   if (faults.length > 0) print(`\n${faultTable(faults)}`);
   const ofOurs = new Set(modes.filter(({ system }) => OURS.has(system)).map(({ name }) => name));
