@@ -80,7 +80,7 @@ async function grow(
   const worker = new Worker<JournalRound, Seen>('journal-worker', { DATABASE_URL: databaseUrl });
   const merchantId = randomUUID();
   const startedAt = performance.now();
-  await fill(sql, { merchantId, rows }, say);
+  await fill(databaseUrl, { merchantId, rows }, say);
   const fillS = (performance.now() - startedAt) / 1_000;
   const place = { databaseUrl, merchantId };
   const size = { rows, fillS, ...(await measureSize(place, worker, sql, { rows, rounds, ms })) };
@@ -111,6 +111,7 @@ function table(sizes: readonly Size[]): string {
       each('… as a multiple of the first size', ratio),
       each('replays from the journal a second', ({ replays }) => range(replays)),
       ...(sizes[0]?.reads ?? []).map(({ name }) => each(name, ms(name))),
+      each('filled in', ({ fillS }) => `${Math.round(fillS)} s`),
       each('whole database', ({ totalMb }) => `${Math.round(totalMb)} MB`),
       ...(sizes.at(-1)?.indexes ?? []).map(({ name }) => each(`index ${name}`, index(name))),
     ],
