@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Child, Worker } from './children.ts';
 import type { JournalRound } from './journal-worker.ts';
 import type { Round, Seen } from './load.ts';
@@ -24,6 +25,9 @@ interface Pgbench {
 
 /** How long a mode is played: so many ms, or so many requests. */
 export type Length = { readonly ms: number } | { readonly requests: number };
+
+/** Longer than a server keeps an answer in its own memory. */
+const FORGOTTEN_MS = 2_500;
 
 /** The storm goes to two of them; all else to the first. */
 const PROCESSES: Readonly<Record<string, number>> = { semel: 2 };
@@ -75,18 +79,34 @@ export class FreshSet {
       const { program, file, url } = this.#pgbench as Pgbench;
       return runPgbench(program, file, url, 'ms' in length ? length.ms : 1_000);
     }
-    const { system, children, prepared } = this.#live.get(mode.system) as Live;
+    return this.#load.ask({ ...this.#roundOf(mode), ...length });
+  }
+
+  /** Brings what the mode reads to where it is read from; not to be measured. */
+  async ready(mode: Mode): Promise<void> {
+    if (mode.by !== 'load') return;
+    const round = this.#roundOf(mode);
+    if (mode.redis === 'emptied') await this.#stage.flush(this.#liveOf(mode).system.database);
+    if (mode.redis === 'rested') {
+      await this.#load.ask(round);
+      await sleep(FORGOTTEN_MS);
+    }
+    if (mode.round.keys === 'recent') await this.#load.ask({ ...round, requests: 1_000 });
+  }
+
+  #liveOf(mode: Mode): Live {
+    return this.#live.get(mode.system) as Live;
+  }
+
+  #roundOf(mode: Mode): Round {
+    const { system, children, prepared } = this.#liveOf(mode);
     const origins = children.map(({ url }) => new URL(url).origin);
-    const round: Round = {
+    return {
       ...system.ask(mode.paymentMethod, prepared),
       ...mode.round,
       origins: mode.round.duplicates === undefined ? origins.slice(0, 1) : origins,
       set: mode.system,
     };
-    if (mode.flushed) await this.#stage.flush(system.database);
-    // What a replay reads is brought to where it is read from, also after a round that emptied Redis.
-    if (mode.round.keys === 'recent') await this.#load.ask({ ...round, requests: 1_000 });
-    return this.#load.ask({ ...round, ...length });
   }
 
   /** The processes of each part while a mode is played; those of other systems under `others`. */

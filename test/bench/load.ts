@@ -14,7 +14,7 @@ export interface Round {
   readonly body: string;
   /** The name that keys are kept under. */
   readonly set: string;
-  /** `recent`: the last ones, by turns. `each`: every one that was kept, once. */
+  /** `recent`: the last thousand, by turns. `each`: the last ten thousand, each once. */
   readonly keys: 'new' | 'recent' | 'each';
   readonly concurrency: number;
   /** So many callers at once send the same new key, and the next one when all are answered. */
@@ -44,6 +44,7 @@ export interface Seen {
 }
 
 const RECENT = 1_000;
+const EACH = 10_000;
 const run = process.pid.toString(36).padStart(5, '0').slice(-5) + Date.now().toString(36);
 const sets = new Map<string, string[]>();
 let made = 0;
@@ -54,7 +55,7 @@ class Player {
   readonly #round: Round;
   readonly #set: string[];
   readonly #pieces: readonly string[];
-  readonly #recent: readonly string[];
+  readonly #known: readonly string[];
   readonly #times: number[] = [];
   #right = 0;
   #refused = 0;
@@ -68,7 +69,7 @@ class Player {
     this.#round = round;
     this.#set = sets.get(round.set) ?? [];
     sets.set(round.set, this.#set);
-    this.#recent = this.#set.slice(-RECENT);
+    this.#known = this.#set.slice(round.keys === 'each' ? -EACH : -RECENT);
     this.#pieces = requestPieces(round, newKey().length);
   }
 
@@ -109,8 +110,8 @@ class Player {
     if (performance.now() >= this.#endsAt || this.#sent >= requests) return undefined;
     const turn = this.#sent++;
     if (keys === 'new') return newKey();
-    if (keys === 'each') return this.#set[turn];
-    return this.#recent[turn % this.#recent.length];
+    if (keys === 'each') return this.#known[turn];
+    return this.#known[turn % this.#known.length];
   }
 
   #judge({ status, text }: Answer): boolean {

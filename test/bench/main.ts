@@ -45,6 +45,7 @@ async function playSet(
     for (const mode of modes) {
       const requests = Math.max(5, Math.round(flags.warmUp * mode.warmUp));
       say(`set ${number + 1} of ${flags.fresh}: warm-up of ${mode.name}, ${requests} requests`);
+      await set.ready(mode);
       if (mode.by !== 'pgbench') count(mode, (await set.play(mode, { requests })).keys);
     }
     for (let round = 0; round < flags.rounds; round += 1) {

@@ -14,6 +14,7 @@ export async function measure(
   mode: Mode,
   at: { readonly set: number; readonly round: number; readonly ms: number },
 ): Promise<Measured> {
+  await set.ready(mode);
   const pids = set.pids(mode);
   const before = new CpuClock();
   const startedAt = performance.now();

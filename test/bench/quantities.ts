@@ -50,6 +50,7 @@ export const QUANTITIES: readonly Quantity[] = [
   atLeast('new / no-op', rateRatio('new', REFERENCE), 0.33, 0.04),
   atLeast('new c=256 / no-op', rateRatio('new-256', REFERENCE), 0.4, 0.05),
   atLeast('replay / no-op', rateRatio('replay', REFERENCE), 0.9, 0.1),
+  atLeast('replay from Redis / no-op', rateRatio('replay-redis', REFERENCE), 0.7, null),
   atLeast('replay from the journal / no-op', rateRatio('replay-journal', REFERENCE), 0.3, null),
   atLeast('journal only / pgbench', rateRatio('journal', 'pgbench'), 5, 0.4),
   atLeast('journal only c=256 / pgbench', rateRatio('journal-256', 'pgbench'), 7, null),
