@@ -9,10 +9,12 @@ const FIRST = OPERATIONS.filter(isFirst)
 
 /**
  * What is posted when money moves. A refund without an outcome leaves what the merchant is owed at
- * once, and comes from the PSP, or back, when it is known; each is an entry's own further legs.
+ * once, and comes from the PSP, or back, when it is known; each is an entry's own further legs. What a
+ * PSP took too late waits in the same place until it is given back.
  */
-const LEGS = [
+export const LEGS = [
   ['taken', 1, 'psp_clearing', 'merchant_payable'],
+  ['late', 1, 'psp_clearing', 'refunds_in_doubt'],
   ['refunded', 1, 'merchant_payable', 'psp_clearing'],
   ['doubted', 1, 'merchant_payable', 'refunds_in_doubt'],
   ['found', 3, 'refunds_in_doubt', 'psp_clearing'],
@@ -77,6 +79,9 @@ with told as (
         case when e.state = 'SUCCEEDED' then 'refunded'
           when e.state in ('UNKNOWN', 'PENDING') then 'doubted' end
       when e.operation = 'REFUND' and e.settled_at is not null then
+        case when e.state = 'SUCCEEDED' then 'found' else 'not found' end
+      when e.operation = 'REVERSE' and e.request ->> 'operation' = 'CHARGE'
+        and e.settled_at is not null then
         case when e.state = 'SUCCEEDED' then 'found' else 'not found' end
     end as flow
 ), paid as (

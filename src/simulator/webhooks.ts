@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { Webhook } from 'standardwebhooks';
 import { z } from 'zod';
 import { type Booked, currentAnswer } from './operation.ts';
@@ -37,6 +38,8 @@ export class Webhooks {
   /** The seed decides the order of `shuffle`. */
   constructor(seed: number) {
     this.#random = randomFrom(seed);
+    // One for each event that waits.
+    setMaxListeners(0, this.#stopped.signal);
   }
 
   reseed(seed: number): void {
@@ -125,7 +128,9 @@ function eventType({ operation, executedAt, refusal }: Booked): string | undefin
 }
 
 function messagesFor(booked: Booked, type: string, settings: WebhookSettings): readonly Message[] {
-  const id = `msg_${booked.operation.id}`;
+  // A charge that was declined and executed later is told of twice: two events.
+  const isLate = booked.operation.status === 'declined' && booked.executedAt !== null;
+  const id = `msg_${booked.operation.id}${isLate ? '_late' : ''}`;
   const data = currentAnswer(booked);
   const genuine: Message = {
     id,
