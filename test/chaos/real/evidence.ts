@@ -1,6 +1,9 @@
+import type { Sql } from 'postgres';
+import type { TestSimulator } from '../../support/with-simulator.ts';
 import type { History } from './client.ts';
 import type {
   EntryRecord,
+  Event,
   Evidence,
   OutboxRecord,
   PaymentRecord,
@@ -32,36 +35,46 @@ export async function gather(
   healedAt: number,
 ): Promise<Evidence> {
   const sql = openSql(world);
-  const rows = async <T>(text: string) => (await sql.unsafe(text)) as unknown as readonly T[];
   try {
-    return {
-      events,
-      healedAt,
-      entries: await rows<EntryRecord>(`
+    return await gatherFrom(sql, world.simulator, events, healedAt);
+  } finally {
+    await sql.end();
+  }
+}
+
+/** The same of any database and PSP. */
+export async function gatherFrom(
+  sql: Sql,
+  simulator: Pick<TestSimulator, 'executions' | 'requests'>,
+  events: readonly Event[],
+  healedAt: number,
+): Promise<Evidence> {
+  const rows = async <T>(text: string) => (await sql.unsafe(text)) as unknown as readonly T[];
+  return {
+    events,
+    healedAt,
+    entries: await rows<EntryRecord>(`
         select id, merchant_id as "merchantId", payment_id as "paymentId", idempotency_key as key,
           operation, amount_minor::float8 as "amountMinor", currency, state,
           outcome_source as source, reason, decline_code as "declineCode", attempt,
           psp_idempotency_key as "pspKey", extract(epoch from created_at)::float8 * 1000 as "createdAt",
           extract(epoch from settled_at)::float8 * 1000 as "settledAt"
         from journal_entries`),
-      payments: await rows<PaymentRecord>(`
+    payments: await rows<PaymentRecord>(`
         select id, merchant_id as "merchantId", transaction_id as "transactionId",
           amount_minor::float8 as "amountMinor", currency, status,
           authorized_minor::float8 as "authorizedMinor", captured_minor::float8 as "capturedMinor",
           refunded_minor::float8 as "refundedMinor", (capture_reserved_minor
             + refund_reserved_minor + void_reserved::int)::float8 as "reservedMinor"
         from payments`),
-      postings: await rows<PostingRecord>(`
+    postings: await rows<PostingRecord>(`
         select entry_id as "entryId", account, currency,
           (case direction when 'DEBIT' then amount_minor else -amount_minor end)::float8 as "signedMinor"
         from postings`),
-      outbox: await rows<OutboxRecord>(`
+    outbox: await rows<OutboxRecord>(`
         select id, entry_id as "entryId", type, payment_version as version from outbox_events
         order by payment_version`),
-      executions: await world.simulator.executions(),
-      requests: await world.simulator.requests(),
-    };
-  } finally {
-    await sql.end();
-  }
+    executions: await simulator.executions(),
+    requests: await simulator.requests(),
+  };
 }

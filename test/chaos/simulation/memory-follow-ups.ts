@@ -42,7 +42,9 @@ export class MemoryFollowUps {
     const key = `${asked.merchantId} ${asked.idempotencyKey}`;
     const standing = this.#journal.rows.get(key);
     if (standing !== undefined) return { kind: 'exists', ...this.#journal.seen(standing) };
-    const payment = this.#journal.payments.get(asked.paymentId);
+    // A payment that was never sent is shown to nobody.
+    const there = this.#journal.payments.get(asked.paymentId);
+    const payment = there?.status === 'NOT_SENT' ? undefined : there;
     const refusal = refusalOf(payment, asked);
     if (refusal !== undefined || payment === undefined) return refused(refusal);
     const { operation, paymentId, request } = asked;

@@ -70,7 +70,7 @@ export class MemoryJournal implements Journal {
     const ours = row.owner === hold.ownerToken && row.entry.attempt === hold.entry.attempt;
     if (!ours || row.entry.state !== hold.entry.state) {
       const same = ours && row.entry.state === conclusion.state;
-      const says = conclusion.state !== 'UNKNOWN' && conclusion.source !== 'NOT_SENT';
+      const says = conclusion.source !== null && conclusion.source !== 'NOT_SENT';
       if (says && !same) this.observe(row, conclusion);
       return { ...this.seen(row), moved: same };
     }

@@ -151,9 +151,7 @@ function journalOf(
     },
     // A look that finds nothing is no step at which a fault would matter.
     takeOver: async (limit, psp) =>
-      journal.due(psp).length === 0
-        ? []
-        : entry('take over', () => journal.takeOver(limit, psp)),
+      journal.due(psp).length === 0 ? [] : entry('take over', () => journal.takeOver(limit, psp)),
   };
 }
 

@@ -105,11 +105,23 @@ export function checkEnd(
     const mine = heard.filter((one) => one.key === key);
     checkAnswers(key, row, executions, mine, stands);
   }
+  checkPayloads(heard);
   const known = new Set(rows.map(({ entry }) => entry.id));
   for (const { reference } of psp.executions) {
     hold('P5', known.has(reference), `no entry for ${reference}`);
   }
   for (const payment of journal.payments.values()) checkSums(payment, rows, psp, mayNeedReview);
+}
+
+/** Whatever a key is used for, one payload of it is decided. */
+function checkPayloads(heard: readonly Heard[]): void {
+  const decided = new Map<string, string>();
+  for (const { key, fingerprint, answer } of heard) {
+    if (!isFinal(answer.decision) || answer.decision.kind === 'cancelled') continue;
+    const first = decided.get(key) ?? fingerprint;
+    hold('P8', first === fingerprint, `two payloads of ${key} were decided`);
+    decided.set(key, first);
+  }
 }
 
 /** True if an execution stands in the journal, or has been given back. */
