@@ -1,4 +1,3 @@
-import { v7 as uuidV7 } from 'uuid';
 import {
   type Conclusion,
   type Doubt,
@@ -9,6 +8,7 @@ import {
   statusAfter,
 } from '../payments/index.ts';
 import type { Row } from './connect.ts';
+import { uuidV7 } from './ids.ts';
 import { sumsOf, toRecorded } from './rows.ts';
 
 /** What T2 is told of one entry. */
