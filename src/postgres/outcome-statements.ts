@@ -99,7 +99,8 @@ with told as (
         when m.refunded + p.refunded_minor = m.captured + p.captured_minor
           and p.capture_reserved_minor = m.capture_ended then 'REFUNDED'
         else 'PARTIALLY_REFUNDED' end,
-      version = p.version + case when m.changed then 1 else 0 end, updated_at = clock_timestamp(),
+      version = p.version + case when m.changed or m.payment_status <> p.status then 1 else 0 end,
+      updated_at = clock_timestamp(),
       next_check_at = case
         when m.next_check_at is not null or m.payment_status is not null then m.next_check_at
         else (select min(o.next_check_at) from (${ENTRIES_OF('p.merchant_id', 'p.id')}) o
@@ -125,10 +126,10 @@ with told as (
     p.psp_reference as payment_psp_reference, p.next_check_at as payment_next_check_at,
     p.authorized_until, p.next_action_url
 ), hurried as (
-  update journal_entries c set next_check_at = clock_timestamp()
+  update journal_entries c set next_check_at = clock_timestamp(), checks = 0
   from moved m cross join lateral (${ENTRIES_OF('m.merchant_id', 'm.payment_id')}) o
-  where m.operation = 'CONFIRM' and m.ended and o.operation in (${FIRST}) and o.state = 'PENDING'
-    and c.merchant_id = o.merchant_id and c.id = o.id
+  where m.operation = 'CONFIRM' and m.ended and o.operation in (${FIRST})
+    and o.state in ('UNKNOWN', 'PENDING') and c.merchant_id = o.merchant_id and c.id = o.id
 ), posted as (
   insert into postings (merchant_id, entry_id, leg, account, direction, amount_minor, currency)
   select m.merchant_id, m.id, l.leg, l.account, l.direction, m.amount_minor, m.currency
