@@ -10,6 +10,7 @@ import type {
   PaymentReader,
   Posting,
 } from '../payments/index.ts';
+import type { Desk, Endpoint, Endpoints } from '../webhooks/index.ts';
 import { unauthenticated } from './refusals.ts';
 
 /** The caller, as its credentials say. */
@@ -24,6 +25,10 @@ export interface Services extends CancelDeps {
   readonly ledger: LedgerReader;
   readonly events: Events;
   readonly feed: EventFeed;
+  /** Webhook endpoints and their deliveries, to be read. */
+  readonly endpoints: Endpoints;
+  /** What merchants may do about them; undefined where the server has no key for their secrets. */
+  readonly desk: Desk | undefined;
   /** How long answers are kept for quick replays, in ms. */
   readonly answerTtlMs: number;
 }
@@ -48,6 +53,7 @@ export interface Context {
   /** The caller's payments by id; undefined where there is none. */
   readonly payments: DataLoader<string, Payment | undefined>;
   readonly entries: DataLoader<string, JournalEntry | undefined>;
+  readonly endpoints: DataLoader<string, Endpoint | undefined>;
   /** Pages of payments' entries, and entries' postings, gathered over the whole answer. */
   readonly entriesOf: DataLoader<EntriesOfPayment, readonly JournalEntry[], string>;
   readonly postingsOf: DataLoader<string, readonly Posting[]>;
@@ -59,13 +65,14 @@ export function newContext(
   request: Pick<Context, 'services' | 'caller' | 'idempotencyKeyHeader' | 'correlationId'> &
     Partial<Pick<Context, 'stream'>>,
 ): Context {
-  const { reader, ledger } = request.services;
+  const { reader, ledger, endpoints } = request.services;
   return {
     stream: undefined,
     ...request,
     replayed: false,
     payments: new DataLoader((ids) => reader.byIds(merchantOf(request), ids)),
     entries: new DataLoader((ids) => ledger.entriesByIds(merchantOf(request), ids)),
+    endpoints: new DataLoader((ids) => endpoints.byIds(merchantOf(request), ids)),
     entriesOf: new DataLoader((asked) => ledger.entriesOf(merchantOf(request), asked), {
       cacheKeyFn: ({ paymentId, first, after }) => `${paymentId} ${first} ${after}`,
     }),

@@ -1,4 +1,5 @@
 export { type Caller, type Context, newContext, type Services } from './context.ts';
+export { toGlobalId } from './global-id.ts';
 export {
   type IdempotencyOptions,
   type IdempotentCall,

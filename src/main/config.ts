@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { TRUST_MODES } from '../http/index.ts';
 import { isSigningSecret, PSP_NAMES } from '../psp/index.ts';
+import { isSealingKey, PRIVATE_MODES } from '../webhooks/index.ts';
 
 /** What the environment says, checked. Times are in ms unless the name says otherwise. */
 export type Config = Readonly<z.output<typeof variables>> & { readonly lockTtlMs: number };
@@ -117,6 +118,26 @@ export const variables = z.object({
   MAX_SUBSCRIPTIONS_PER_MERCHANT: count(100).describe(
     'streams that one process holds open for one merchant, from 1 to 100000',
   ),
+  WEBHOOK_SECRET_KEY: z
+    .string()
+    .refine((list) => list.split(',').every((key) => isSealingKey(key.trim())))
+    .optional()
+    .describe('keys of 32 bytes in base64, separated by commas'),
+  WEBHOOK_ALLOW_PRIVATE: z.enum(PRIVATE_MODES).optional().describe(PRIVATE_MODES.join(', ')),
+  WEBHOOK_TIMEOUT_MS: milliseconds(10_000, 100),
+  WEBHOOK_RETRY_DELAYS_MS: z
+    .string()
+    .regex(/^\d{1,9}(,\d{1,9}){0,29}$/)
+    .transform((list) => list.split(',').map(Number))
+    .optional()
+    .describe('1 to 30 whole numbers of milliseconds, separated by commas'),
+  WEBHOOK_SECRET_OVERLAP_S: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(31_536_000)
+    .default(86_400)
+    .describe('a whole number of seconds from 0 to 31536000'),
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info').describe(LOG_LEVELS.join(', ')),
   INTROSPECTION: onOff,
   PLAYGROUND: onOff,
@@ -142,6 +163,7 @@ const SECRET = new Set([
   'STRIPE_SECRET_KEY',
   'STRIPE_WEBHOOK_SECRET',
   'SIMULATOR_WEBHOOK_SECRET',
+  'WEBHOOK_SECRET_KEY',
 ]);
 
 /** Everything that is wrong with the environment, one problem a line. */

@@ -12,3 +12,5 @@ export { PostgresLedgerReader } from './ledger-reader.ts';
 export { migrate, migrationsIn } from './migrate.ts';
 export { openWork } from './open-work.ts';
 export { PostgresPaymentReader } from './payment-reader.ts';
+export { PostgresEndpoints } from './webhook-endpoints.ts';
+export { PostgresOutbox } from './webhook-outbox.ts';

@@ -1,6 +1,7 @@
 import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { drizzle } from 'drizzle-orm/postgres-js';
 import { migrate as applyMigrations } from 'drizzle-orm/postgres-js/migrator';
+import { Logger, runMigrations as migrateJobs } from 'graphile-worker';
 import postgres from 'postgres';
 
 /** Any constant will do, as long as every starter of this database takes the same lock. */
@@ -17,11 +18,15 @@ export async function migrate(url: string, folder: string): Promise<void> {
     // Whoever may only serve cannot migrate, and need not where everything is applied.
     if (await isUpToDate(client, folder)) return;
     await client`select pg_advisory_lock(${MIGRATION_LOCK})`;
+    // First, since ours grants what is in the schema of the jobs.
+    await migrateJobs({ connectionString: url, logger: SILENT });
     await applyMigrations(drizzle(client), { migrationsFolder: folder });
   } finally {
     await client.end({ timeout: 2 });
   }
 }
+
+const SILENT = new Logger(() => () => {});
 
 async function isUpToDate(client: postgres.Sql, folder: string): Promise<boolean> {
   try {
