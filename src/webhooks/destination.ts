@@ -38,9 +38,9 @@ export function mayConnect(address: string, mode: PrivateMode): boolean {
   if (mode === 'on') return true;
   const parsed = ipaddr.process(address);
   const range = parsed.range();
-  if (mode === 'loopback' && range === 'loopback') return true;
   // An IPv4 address inside an IPv6 one has another way through the system's tables.
   if (parsed.kind() === 'ipv4' && isIP(address) === 6) return false;
+  if (mode === 'loopback' && range === 'loopback') return true;
   if (range !== 'unicast') return false;
   return parsed.kind() === 'ipv4' || (parsed as ipaddr.IPv6).match(GLOBAL_IPV6);
 }

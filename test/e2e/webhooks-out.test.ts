@@ -232,7 +232,7 @@ test('only the types that were asked for; changed and deleted', async () => {
     description: 'refunds',
   });
   paid(await pay(target, freshKey()));
-  paid(await pay(target, freshKey(), { paymentMethod: 'pm_decline' }));
+  paid(await pay(target, freshKey(), { paymentMethod: 'pm_declined' }));
   const [received] = await shop.got(1);
   expect(verified(received as never, secret).type).toBe('charge.declined');
   const changed = await updateEndpoint(target, { id: endpoint.id, eventTypes: null });
