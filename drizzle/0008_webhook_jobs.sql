@@ -4,12 +4,15 @@
 
 CREATE FUNCTION semel_wake_endpoint(merchant uuid, endpoint uuid, due timestamptz) RETURNS void
 LANGUAGE sql SET search_path = public, pg_temp AS $$
-  -- Never later than it is to be already: whoever waits keeps its place.
-  SELECT graphile_worker.add_job('deliver_webhooks',
+  -- Never later than it is to be already: whoever waits keeps its place. What took nothing the last
+  -- time bears a flag: such endpoints get a part of the places only.
+  SELECT semel_jobs.add_job('deliver_webhooks',
     json_build_object('merchantId', merchant, 'id', endpoint), job_key => 'webhooks:' || endpoint,
     run_at => least(due, (
-      SELECT j.run_at FROM graphile_worker.jobs j
-      WHERE j.key = 'webhooks:' || endpoint AND j.locked_at IS NULL)))
+      SELECT j.run_at FROM semel_jobs.jobs j
+      WHERE j.key = 'webhooks:' || endpoint AND j.locked_at IS NULL)),
+    flags => CASE WHEN e.failures > 0 THEN ARRAY['failing'] END)
+  FROM webhook_endpoints e WHERE e.merchant_id = merchant AND e.id = endpoint
 $$;
 --> statement-breakpoint
 -- As in 0005, and it wakes the endpoints of the merchants that have something new.
@@ -100,13 +103,13 @@ BEGIN
   IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'semel_app') THEN
     RETURN;
   END IF;
-  GRANT USAGE ON SCHEMA graphile_worker TO semel_app;
-  GRANT SELECT ON graphile_worker.migrations, graphile_worker.jobs TO semel_app;
-  GRANT USAGE ON ALL SEQUENCES IN SCHEMA graphile_worker TO semel_app;
+  GRANT USAGE ON SCHEMA semel_jobs TO semel_app;
+  GRANT SELECT ON semel_jobs.migrations, semel_jobs.jobs TO semel_app;
+  GRANT USAGE ON ALL SEQUENCES IN SCHEMA semel_jobs TO semel_app;
   FOREACH name IN ARRAY ARRAY['_private_jobs', '_private_job_queues', '_private_tasks',
     '_private_known_crontabs'] LOOP
-    EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON graphile_worker.%I TO semel_app', name);
-    EXECUTE format('CREATE POLICY semel_app_works ON graphile_worker.%I TO semel_app
+    EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON semel_jobs.%I TO semel_app', name);
+    EXECUTE format('CREATE POLICY semel_app_works ON semel_jobs.%I TO semel_app
       USING (true) WITH CHECK (true)', name);
   END LOOP;
 END $$;

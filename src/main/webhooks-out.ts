@@ -5,6 +5,7 @@ import {
   Desk,
   mayConnect,
   type PrivateMode,
+  publicNames,
   Sealer,
   Sender,
   USUAL_RETRY_DELAYS_MS,
@@ -56,6 +57,8 @@ export function openWebhooksOut(
   const sender = new Sender({
     timeoutMs: config.WEBHOOK_TIMEOUT_MS,
     mayConnect: (address) => mayConnect(address, privateMode),
+    // Names of this machine and its network are known to the system only.
+    resolve: privateMode === 'off' ? publicNames() : undefined,
   });
   const overlapMs = config.WEBHOOK_SECRET_OVERLAP_S * 1_000;
   let deliveries: Deliveries | undefined;

@@ -3,6 +3,7 @@ import { drizzle } from 'drizzle-orm/postgres-js';
 import { migrate as applyMigrations } from 'drizzle-orm/postgres-js/migrator';
 import { Logger, runMigrations as migrateJobs } from 'graphile-worker';
 import postgres from 'postgres';
+import { JOBS_SCHEMA } from '../webhooks/index.ts';
 
 /** Any constant will do, as long as every starter of this database takes the same lock. */
 const MIGRATION_LOCK = 7_301_135;
@@ -19,7 +20,7 @@ export async function migrate(url: string, folder: string): Promise<void> {
     if (await isUpToDate(client, folder)) return;
     await client`select pg_advisory_lock(${MIGRATION_LOCK})`;
     // First, since ours grants what is in the schema of the jobs.
-    await migrateJobs({ connectionString: url, logger: SILENT });
+    await migrateJobs({ connectionString: url, schema: JOBS_SCHEMA, logger: SILENT });
     await applyMigrations(drizzle(client), { migrationsFolder: folder });
   } finally {
     await client.end({ timeout: 2 });

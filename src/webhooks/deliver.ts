@@ -61,6 +61,7 @@ async function deliverAll(
   signal: AbortSignal,
 ): Promise<void> {
   const secrets = claim.secrets.map((secret) => deps.sealer.open(claim, secret));
+  if (secrets.length === 0) throw new TypeError('An endpoint has no secret to sign with.');
   const endsAt = performance.now() + deps.timeoutMs;
   let goesOn = true;
   const lanes = lanesOf(due).map(async (lane) => {

@@ -1,9 +1,9 @@
-import type { LookupAddress } from 'node:dns';
 import { lookup as systemLookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { Agent, buildConnector, type Dispatcher, request } from 'undici';
 import type { AttemptResult } from './delivery.ts';
 import type { Reply } from './reply.ts';
+import type { Resolve } from './resolver.ts';
 
 export interface SenderOptions {
   /** The most one attempt may take, in ms. */
@@ -11,7 +11,7 @@ export interface SenderOptions {
   /** Judges each address that is about to be connected to. */
   readonly mayConnect: (address: string) => boolean;
   /** All addresses of a name; the system's own if left out. */
-  readonly resolve?: (hostname: string) => Promise<readonly LookupAddress[]>;
+  readonly resolve?: Resolve | undefined;
 }
 
 /** As much of an answer as is read; the rest is not waited for. */

@@ -6,7 +6,7 @@ import {
   type WorkerPool,
 } from 'graphile-worker';
 import pg from 'pg';
-import { type DeliverDeps, deliverDue, type EndpointKey } from '../webhooks/index.ts';
+import { type DeliverDeps, deliverDue, type EndpointKey, JOBS_SCHEMA } from '../webhooks/index.ts';
 import { startLoop } from './loop.ts';
 
 export interface DeliveryOptions extends DeliverDeps {
@@ -26,6 +26,9 @@ export interface Deliveries {
 
 /** Endpoints that one process looks at side by side: most of that time it waits for them. */
 const SLOTS = 24;
+/** Of them for endpoints that took nothing the last time: each may cost a whole time-out. */
+const FAILING_SLOTS = 8;
+const FAILING = 'failing';
 /** A job whose time has come is found within this time, in ms; a new one at once. */
 const POLL_MS = 2_000;
 const CONNECTIONS = 3;
@@ -98,9 +101,13 @@ async function startJobs(
   };
   try {
     // Jobs of processes that died stay behind once others have replaced them.
-    const utils = await makeWorkerUtils({ pgPool: pool, logger: loggerFor(onError) });
+    const logger = loggerFor(onError);
+    const utils = await makeWorkerUtils({ pgPool: pool, schema: JOBS_SCHEMA, logger });
     await utils.cleanup({ tasks: ['DELETE_PERMAFAILED_JOBS'] });
-    const workers = runTaskList(settings(onError), tasksOf(options, signal), pool);
+    await utils.release();
+    const failing = { running: 0 };
+    const tasks = tasksOf(options, failing, signal);
+    const workers = runTaskList(settings(logger, failing), tasks, pool);
     const ended = workers.promise.catch(onError).then(end);
     ended.catch(onError);
     return { stop: () => stopped(workers, ended) };
@@ -117,23 +124,37 @@ async function stopped(workers: WorkerPool, ended: Promise<void>): Promise<void>
   await ended;
 }
 
-const settings = (onError: (error: unknown) => void) => ({
+/** How many endpoints that took nothing the last time are being looked at. */
+interface Failing {
+  running: number;
+}
+
+const settings = (logger: Logger, failing: Failing) => ({
+  schema: JOBS_SCHEMA,
   concurrency: SLOTS,
   pollInterval: POLL_MS,
   noHandleSignals: true,
-  logger: loggerFor(onError),
+  logger,
+  forbiddenFlags: () => (failing.running < FAILING_SLOTS ? null : [FAILING]),
   // By itself the library does not wait for the statement that ends a job, and if that fails nobody
   // catches it: the whole process would end. In batches it is caught and repeated.
   preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
 });
 
-function tasksOf(options: DeliveryOptions, signal: AbortSignal): TaskList {
+function tasksOf(options: DeliveryOptions, failing: Failing, signal: AbortSignal): TaskList {
   return {
     // A job is not tried again by itself: what is left to do is found by the sweep.
-    deliver_webhooks: (payload) =>
-      deliverDue(options, payload as EndpointKey, signal).catch((error: unknown) => {
+    deliver_webhooks: async (payload, { job }) => {
+      const counts = job.flags?.[FAILING] === true ? 1 : 0;
+      failing.running += counts;
+      try {
+        await deliverDue(options, payload as EndpointKey, signal);
+      } catch (error) {
         if (!signal.aborted) options.onError(error);
-      }),
+      } finally {
+        failing.running -= counts;
+      }
+    },
   };
 }
 
