@@ -46,10 +46,10 @@ with e as (
   update webhook_endpoints w set position = (select max(n.position) from next n)
   from e where w.merchant_id = e.merchant_id and w.id = e.id and w.position = e.position
     and w.lease_token = e.lease_token and exists (select from next)
-  returning w.merchant_id, w.id, w.event_types
+  returning w.merchant_id, w.id, w.event_types, clock_timestamp() as at
 )
 insert into webhook_deliveries (merchant_id, endpoint_id, id, type, next_attempt_at)
-select m.merchant_id, m.id, n.id, n.type, now() from moved m cross join next n
+select m.merchant_id, m.id, n.id, n.type, m.at from moved m cross join next n
 where m.event_types is null or n.type = any(m.event_types)
   or split_part(n.type, '.', 1) || '.*' = any(m.event_types)
 on conflict do nothing`;
