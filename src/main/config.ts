@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { TRUST_MODES } from '../http/index.ts';
-import { isSigningSecret, PSP_NAMES } from '../psp/index.ts';
-import { isSealingKey, PRIVATE_MODES } from '../webhooks/index.ts';
+import { isSigningSecret, LOOKUPS, PSP_NAMES } from '../psp/index.ts';
+import { isRedisUrl } from '../redis/index.ts';
+import { webhookVariables } from './webhook-variables.ts';
 
 /** What the environment says, checked. Times are in ms unless the name says otherwise. */
 export type Config = Readonly<z.output<typeof variables>> & { readonly lockTtlMs: number };
@@ -10,6 +11,7 @@ export type Config = Readonly<z.output<typeof variables>> & { readonly lockTtlMs
 const LEAST_SPARE_MS = 1_500;
 const MOST_JOIN_WAIT_MS = 10_000;
 const MOST_MS = 2_147_483_647;
+const DAY_MS = 86_400_000;
 
 const milliseconds = (fallback: number, least = 1) =>
   z.coerce
@@ -59,15 +61,13 @@ export const variables = z.object({
     .max(1_000)
     .default(8)
     .describe('a number of connections from 1 to 1000'),
-  REDIS_URL: url(
-    'redis',
-    'rediss',
-    'unix',
-    'redis-sentinel',
-    'rediss-sentinel',
-    'redis-cluster',
-    'rediss-cluster',
-  ),
+  REDIS_URL: z
+    .string()
+    .refine(isRedisUrl)
+    .optional()
+    .describe(
+      'redis://host:port, rediss:// (TLS), unix:///path, redis-sentinel://host:port,host:port/name or redis-cluster://host:port,host:port',
+    ),
   PSP: z.enum(PSP_NAMES).default('simulator').describe(PSP_NAMES.join(', ')),
   SIMULATOR_URL: url('http', 'https'),
   SIMULATOR_WEBHOOK_SECRET: z
@@ -76,6 +76,15 @@ export const variables = z.object({
     .refine((list) => list.split(',').every((secret) => isSigningSecret(secret.trim())))
     .optional()
     .describe('signing secrets in base64, with or without the prefix whsec_, separated by commas'),
+  SIMULATOR_KEY_WINDOW_MS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(DAY_MS)
+    .default(DAY_MS)
+    .describe(`how long the simulator remembers keys, from 0 to ${DAY_MS} milliseconds`),
+  SIMULATOR_SETTLING_MS: milliseconds(5_000),
+  SIMULATOR_LOOKUP: z.enum(LOOKUPS).default('lagging').describe(LOOKUPS.join(', ')),
   STRIPE_SECRET_KEY: z
     .string()
     .regex(/^[\x21-\x7e]{8,300}$/)
@@ -118,26 +127,7 @@ export const variables = z.object({
   MAX_SUBSCRIPTIONS_PER_MERCHANT: count(100).describe(
     'streams that one process holds open for one merchant, from 1 to 100000',
   ),
-  WEBHOOK_SECRET_KEY: z
-    .string()
-    .refine((list) => list.split(',').every((key) => isSealingKey(key.trim())))
-    .optional()
-    .describe('keys of 32 bytes in base64, separated by commas'),
-  WEBHOOK_ALLOW_PRIVATE: z.enum(PRIVATE_MODES).optional().describe(PRIVATE_MODES.join(', ')),
-  WEBHOOK_TIMEOUT_MS: milliseconds(10_000, 100),
-  WEBHOOK_RETRY_DELAYS_MS: z
-    .string()
-    .regex(/^\d{1,9}(,\d{1,9}){0,29}$/)
-    .transform((list) => list.split(',').map(Number))
-    .optional()
-    .describe('1 to 30 whole numbers of milliseconds, separated by commas'),
-  WEBHOOK_SECRET_OVERLAP_S: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(31_536_000)
-    .default(86_400)
-    .describe('a whole number of seconds from 0 to 31536000'),
+  ...webhookVariables,
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info').describe(LOG_LEVELS.join(', ')),
   INTROSPECTION: onOff,
   PLAYGROUND: onOff,

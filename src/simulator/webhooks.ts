@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { Webhook } from 'standardwebhooks';
 import { z } from 'zod';
 import { type Booked, currentAnswer } from './operation.ts';
@@ -37,6 +38,8 @@ export class Webhooks {
   /** The seed decides the order of `shuffle`. */
   constructor(seed: number) {
     this.#random = randomFrom(seed);
+    // Every delivery that waits listens to it.
+    setMaxListeners(0, this.#stopped.signal);
   }
 
   reseed(seed: number): void {
