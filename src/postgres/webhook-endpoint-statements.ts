@@ -54,7 +54,8 @@ with a as (
     failing_since = case when a.enabled then null else e.failing_since end,
     resume_at = case when a.enabled then null else e.resume_at end,
     updated_at = clock_timestamp()
-  from a where e.merchant_id = a.merchant_id and e.id = a.id and e.deleted_at is null
+  from a where e.merchant_id = (select a.merchant_id from a) and e.id = (select a.id from a)
+    and e.deleted_at is null
   returning e.*
 ), due as (
   update webhook_deliveries d set next_attempt_at = clock_timestamp(), tries = 0, failing_since = null
@@ -84,8 +85,9 @@ with a as (
   select * from json_to_record($1::text::json) as r(merchant_id uuid, id uuid, secret_id uuid,
     sealed text, overlap_ms float8)
 ), target as (
-  select e.* from webhook_endpoints e join a on e.merchant_id = a.merchant_id and e.id = a.id
-  where e.deleted_at is null
+  select e.* from webhook_endpoints e
+  where e.merchant_id = (select a.merchant_id from a) and e.id = (select a.id from a)
+    and e.deleted_at is null
   for update of e
 ), fits as (
   select a.overlap_ms = 0 or count(s.id) < ${MOST_SECRETS} as fit

@@ -55,8 +55,9 @@ order by d.id desc limit $4::integer`;
 const ATTEMPTS = `
 select ${ATTEMPT_COLUMNS} from webhook_attempts a
 where a.merchant_id = $1::uuid and a.endpoint_id = $2::uuid and a.delivery_id = $3::uuid
-  and ($4::uuid is null or a.id < $4::uuid)
-order by a.id desc limit $5::integer`;
+  and ($4::uuid is null or a.number < (
+    select b.number from webhook_attempts b where b.merchant_id = $1::uuid and b.id = $4::uuid))
+order by a.number desc limit $5::integer`;
 
 const URL_TAKEN = 'webhook_endpoints_url';
 

@@ -16,6 +16,14 @@ const HAS_NEWS = `
 const IS_FREE = '(e.lease_until is null or e.lease_until < clock_timestamp())';
 const IS_RESUMED = '(e.resume_at is null or e.resume_at <= clock_timestamp())';
 
+/**
+ * A plan made while the tables are empty must not read all rows, or all of a merchant, later: so they
+ * are not joined, and asked for in the order of the one index that has their ids.
+ */
+const one = (row: string, merchantId: string, id: string) =>
+  `${row}.merchant_id = ${merchantId} and ${row}.id >= ${id} and ${row}.id <= ${id}
+    order by ${row}.id limit 1`;
+
 export const CLAIM = `
 with e as (
   update webhook_endpoints e set lease_token = $3::uuid,
@@ -38,10 +46,14 @@ with e as (
   where e.merchant_id = $1::uuid and e.id = $2::uuid and e.lease_token = $3::uuid
 ), next as (
   select p.position, o.id, o.type from e
-  join outbox_positions p on p.merchant_id = e.merchant_id and p.position > e.position
-  join outbox_events o on o.merchant_id = p.merchant_id and o.id = p.event_id
+  cross join lateral (
+    select p.position, p.event_id from outbox_positions p
+    where p.merchant_id = e.merchant_id and p.position > e.position
+    order by p.position limit $4::integer) p
+  cross join lateral (
+    select o.id, o.type from outbox_events o
+    where ${one('o', 'e.merchant_id', 'p.event_id')}) o
   where ${HAS_ROOM}
-  order by p.position limit $4::integer
 ), moved as (
   update webhook_endpoints w set position = (select max(n.position) from next n)
   from e where w.merchant_id = e.merchant_id and w.id = e.id and w.position = e.position
@@ -60,14 +72,18 @@ select d.merchant_id, d.endpoint_id, d.id, d.type, d.attempts, d.tries, d.create
   o.created_at as happened_at, o.payment_id, o.payment_version, o.entry_id, j.operation,
   j.amount_minor::float8 as amount_minor, j.currency, y.transaction_id
 from (
-  select d.*, p.position from webhook_deliveries d
-  left join outbox_positions p on p.merchant_id = d.merchant_id and p.event_id = d.id
+  select d.*, (select p.position from outbox_positions p
+    where p.merchant_id = d.merchant_id and p.event_id = d.id limit 1) as position
+  from webhook_deliveries d
   where d.merchant_id = $1::uuid and d.endpoint_id = $2::uuid and d.status = 'PENDING'
     and d.next_attempt_at <= clock_timestamp()
-  order by d.next_attempt_at, p.position limit $3::integer) d
-left join outbox_events o on o.merchant_id = d.merchant_id and o.id = d.id
-left join journal_entries j on j.merchant_id = o.merchant_id and j.id = o.entry_id
-left join payments y on y.merchant_id = o.merchant_id and y.id = o.payment_id
+  order by d.next_attempt_at, position limit $3::integer) d
+left join lateral (
+  select * from outbox_events o where ${one('o', 'd.merchant_id', 'd.id')}) o on true
+left join lateral (
+  select * from journal_entries j where ${one('j', 'd.merchant_id', 'o.entry_id')}) j on true
+left join lateral (
+  select * from payments y where ${one('y', 'd.merchant_id', 'o.payment_id')}) y on true
 order by d.next_attempt_at, d.position`;
 
 const IS_TAKEN = `a.result = 'DELIVERED'`;
