@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { TRUST_MODES } from '../http/index.ts';
 import { isSigningSecret, LOOKUPS, PSP_NAMES } from '../psp/index.ts';
 import { isRedisUrl } from '../redis/index.ts';
+import { webhookVariables } from './webhook-variables.ts';
 
 /** What the environment says, checked. Times are in ms unless the name says otherwise. */
 export type Config = Readonly<z.output<typeof variables>> & { readonly lockTtlMs: number };
@@ -126,6 +127,7 @@ export const variables = z.object({
   MAX_SUBSCRIPTIONS_PER_MERCHANT: count(100).describe(
     'streams that one process holds open for one merchant, from 1 to 100000',
   ),
+  ...webhookVariables,
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info').describe(LOG_LEVELS.join(', ')),
   INTROSPECTION: onOff,
   PLAYGROUND: onOff,
@@ -151,6 +153,7 @@ const SECRET = new Set([
   'STRIPE_SECRET_KEY',
   'STRIPE_WEBHOOK_SECRET',
   'SIMULATOR_WEBHOOK_SECRET',
+  'WEBHOOK_SECRET_KEY',
 ]);
 
 /** Everything that is wrong with the environment, one problem a line. */

@@ -93,6 +93,26 @@ test('Stripe needs a key, which is repeated to nobody, and no simulator', () => 
   expect(config.PSP).toBe('stripe');
 });
 
+test('webhooks to merchants: keys are 32 bytes and repeated to nobody, pauses are a list', () => {
+  const key = Buffer.alloc(32, 7).toString('base64');
+  const config = readConfig({
+    WEBHOOK_SECRET_KEY: `${key}, ${key}`,
+    WEBHOOK_RETRY_DELAYS_MS: '5,10',
+    WEBHOOK_ALLOW_PRIVATE: 'on',
+  });
+  expect(config).toMatchObject({ WEBHOOK_RETRY_DELAYS_MS: [5, 10], WEBHOOK_ALLOW_PRIVATE: 'on' });
+  const told = problemsOf({
+    WEBHOOK_SECRET_KEY: 'hunter2',
+    WEBHOOK_RETRY_DELAYS_MS: '5 s',
+    WEBHOOK_ALLOW_PRIVATE: 'some',
+    WEBHOOK_TIMEOUT_MS: '0',
+  });
+  expect(told).toMatch(/WEBHOOK_SECRET_KEY is something else; accepted: keys of 32 bytes/);
+  expect(told).toMatch(/WEBHOOK_RETRY_DELAYS_MS is "5 s"; accepted: 1 to 30 whole numbers/);
+  expect(told).toMatch(/WEBHOOK_ALLOW_PRIVATE is "some"; accepted: off, loopback, on/);
+  expect(told).toMatch(/WEBHOOK_TIMEOUT_MS is "0"/);
+});
+
 describe('the order of the times', () => {
   const ORDER = { PSP_TIMEOUT_MS: '20000', CLOCK_DRIFT_MS: '500', LOCK_GRACE_MS: '2000' };
 
