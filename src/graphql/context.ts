@@ -36,41 +36,71 @@ export interface StreamRequest {
   readonly lastEventId: string | undefined;
 }
 
+/** What is read for one request is read once, and together. Each is made when it is first asked for. */
+interface Loaders {
+  payments?: DataLoader<string, Payment | undefined>;
+  entries?: DataLoader<string, JournalEntry | undefined>;
+  entriesOf?: DataLoader<EntriesOfPayment, readonly JournalEntry[], string>;
+  postingsOf?: DataLoader<string, readonly Posting[]>;
+}
+
+interface Asking {
+  readonly services: Services;
+  readonly caller: Caller | undefined;
+  readonly idempotencyKeyHeader: string | undefined;
+  readonly stream?: StreamRequest | undefined;
+}
+
 /** One request. */
-export interface Context {
+export class Context {
   readonly services: Services;
   readonly caller: Caller | undefined;
   /** The header Idempotency-Key, unquoted, if there was one. */
   readonly idempotencyKeyHeader: string | undefined;
-  readonly correlationId: string;
   /** Set where the answer is a stream. */
   readonly stream: StreamRequest | undefined;
-  /** The caller's payments by id; undefined where there is none. */
-  readonly payments: DataLoader<string, Payment | undefined>;
-  readonly entries: DataLoader<string, JournalEntry | undefined>;
-  /** Pages of payments' entries, and entries' postings, gathered over the whole answer. */
-  readonly entriesOf: DataLoader<EntriesOfPayment, readonly JournalEntry[], string>;
-  readonly postingsOf: DataLoader<string, readonly Posting[]>;
   /** Set once the answer is a replay or a join, for the header Idempotent-Replayed. */
-  replayed: boolean;
-}
+  replayed = false;
+  /** No private member: Apollo copies the context, and a copy has none. */
+  readonly loaders: Loaders = {};
 
-export function newContext(
-  request: Pick<Context, 'services' | 'caller' | 'idempotencyKeyHeader' | 'correlationId'> &
-    Partial<Pick<Context, 'stream'>>,
-): Context {
-  const { reader, ledger } = request.services;
-  return {
-    stream: undefined,
-    ...request,
-    replayed: false,
-    payments: new DataLoader((ids) => reader.byIds(merchantOf(request), ids)),
-    entries: new DataLoader((ids) => ledger.entriesByIds(merchantOf(request), ids)),
-    entriesOf: new DataLoader((asked) => ledger.entriesOf(merchantOf(request), asked), {
-      cacheKeyFn: ({ paymentId, first, after }) => `${paymentId} ${first} ${after}`,
-    }),
-    postingsOf: new DataLoader((ids) => ledger.postingsOf(merchantOf(request), ids)),
-  };
+  constructor({ services, caller, idempotencyKeyHeader, stream }: Asking) {
+    this.services = services;
+    this.caller = caller;
+    this.idempotencyKeyHeader = idempotencyKeyHeader;
+    this.stream = stream;
+  }
+
+  /** The caller's payments by id; undefined where there is none. */
+  get payments(): DataLoader<string, Payment | undefined> {
+    this.loaders.payments ??= new DataLoader((ids) =>
+      this.services.reader.byIds(merchantOf(this), ids),
+    );
+    return this.loaders.payments;
+  }
+
+  get entries(): DataLoader<string, JournalEntry | undefined> {
+    this.loaders.entries ??= new DataLoader((ids) =>
+      this.services.ledger.entriesByIds(merchantOf(this), ids),
+    );
+    return this.loaders.entries;
+  }
+
+  /** Pages of payments' entries, gathered over the whole answer. */
+  get entriesOf(): DataLoader<EntriesOfPayment, readonly JournalEntry[], string> {
+    this.loaders.entriesOf ??= new DataLoader(
+      (asked) => this.services.ledger.entriesOf(merchantOf(this), asked),
+      { cacheKeyFn: ({ paymentId, first, after }) => `${paymentId} ${first} ${after}` },
+    );
+    return this.loaders.entriesOf;
+  }
+
+  get postingsOf(): DataLoader<string, readonly Posting[]> {
+    this.loaders.postingsOf ??= new DataLoader((ids) =>
+      this.services.ledger.postingsOf(merchantOf(this), ids),
+    );
+    return this.loaders.postingsOf;
+  }
 }
 
 /** @throws UNAUTHENTICATED if nobody is signed in */

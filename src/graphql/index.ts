@@ -1,4 +1,5 @@
-export { type Caller, type Context, newContext, type Services } from './context.ts';
+export type { GraphQLAnswer } from './answer.ts';
+export { type Caller, Context, type Services } from './context.ts';
 export {
   type IdempotencyOptions,
   type IdempotentCall,
@@ -7,8 +8,9 @@ export {
   withIdempotency,
 } from './idempotent.ts';
 export { fileInPackage } from './package-files.ts';
+export type { GraphQLServerOptions } from './request.ts';
 export { buildSchema, type SchemaOptions } from './schema.ts';
-export { type GraphQLAnswer, GraphQLServer, type GraphQLServerOptions } from './server.ts';
+export { GraphQLServer } from './server.ts';
 export {
   type Message,
   type StreamAnswer,

@@ -11,7 +11,7 @@ import {
   specifiedRules,
   validate,
 } from 'graphql';
-import { type Context, newContext } from './context.ts';
+import { Context } from './context.ts';
 import { authorise, checkForm, type ErrorOptions, shownError } from './gate.ts';
 import { STATUS_OF_CODE } from './refusals.ts';
 import type { Arrival } from './resolvers/subscription.ts';
@@ -103,7 +103,7 @@ export class Subscriptions {
   }
 
   async #answer(arrival: Arrival, accepted: Accepted, context: Context): Promise<object> {
-    const contextValue = newContext(context);
+    const contextValue = new Context(context);
     const result: ExecutionResult = await execute({
       ...accepted,
       rootValue: arrival,

@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type GraphQLServer, newContext, type Services } from '../graphql/index.ts';
+import { Context, type GraphQLServer, type Services } from '../graphql/index.ts';
 import { acceptable, wantsStream } from './accept.ts';
 import { type Refusal, send, sendRefusal } from './answer.ts';
 import { BadBody, readJson, saysJson } from './body.ts';
@@ -70,11 +69,10 @@ export class GraphQLEndpoint {
         contentType: request.headers['content-type'],
         preflighted: preflighted(request),
         body: documents.admit(await bodyOf(request)),
-        context: newContext({
+        context: new Context({
           services: this.#options.services,
           caller: who.caller,
           idempotencyKeyHeader: idempotencyKeyOf(request),
-          correlationId: randomUUID(),
         }),
       });
       send(response, answer.status, answer.text, answer.headers);

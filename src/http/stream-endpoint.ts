@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { newContext, type Services, type Subscriptions } from '../graphql/index.ts';
+import { Context, type Services, type Subscriptions } from '../graphql/index.ts';
 import { type Refusal, send } from './answer.ts';
 import { BadBody } from './body.ts';
 import type { Identified } from './credentials.ts';
@@ -68,11 +67,10 @@ export class StreamEndpoint {
     const lastEventId = request.headers['last-event-id'];
     const answer = await subscriptions.open({
       ...membersOf(operation),
-      context: newContext({
+      context: new Context({
         services,
         caller,
         idempotencyKeyHeader: undefined,
-        correlationId: randomUUID(),
         stream: {
           signal: stream.signal,
           lastEventId:

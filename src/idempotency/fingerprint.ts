@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 
 /** The version of the rule below; it is kept with every fingerprint. */
@@ -16,8 +16,7 @@ export const FINGERPRINT_VERSION = 1;
 export function fingerprint(operation: string, args: Readonly<Record<string, unknown>>): string {
   const text = canonicalize({ operation, arguments: args });
   if (text === undefined) throw new TypeError('The arguments have no canonical JSON form.');
-  const digest = createHash('sha256').update(text).digest('base64url');
-  return `${FINGERPRINT_VERSION}:${operation}:${digest}`;
+  return `${FINGERPRINT_VERSION}:${operation}:${hash('sha256', text, 'base64url')}`;
 }
 
 /** The parts of a fingerprint. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { TRUST_MODES } from '../http/index.ts';
-import { isSigningSecret, PSP_NAMES } from '../psp/index.ts';
+import { isSigningSecret, LOOKUPS, PSP_NAMES } from '../psp/index.ts';
+import { isRedisUrl } from '../redis/index.ts';
 
 /** What the environment says, checked. Times are in ms unless the name says otherwise. */
 export type Config = Readonly<z.output<typeof variables>> & { readonly lockTtlMs: number };
@@ -9,6 +10,7 @@ export type Config = Readonly<z.output<typeof variables>> & { readonly lockTtlMs
 const LEAST_SPARE_MS = 1_500;
 const MOST_JOIN_WAIT_MS = 10_000;
 const MOST_MS = 2_147_483_647;
+const DAY_MS = 86_400_000;
 
 const milliseconds = (fallback: number, least = 1) =>
   z.coerce
@@ -58,15 +60,13 @@ export const variables = z.object({
     .max(1_000)
     .default(8)
     .describe('a number of connections from 1 to 1000'),
-  REDIS_URL: url(
-    'redis',
-    'rediss',
-    'unix',
-    'redis-sentinel',
-    'rediss-sentinel',
-    'redis-cluster',
-    'rediss-cluster',
-  ),
+  REDIS_URL: z
+    .string()
+    .refine(isRedisUrl)
+    .optional()
+    .describe(
+      'redis://host:port, rediss:// (TLS), unix:///path, redis-sentinel://host:port,host:port/name or redis-cluster://host:port,host:port',
+    ),
   PSP: z.enum(PSP_NAMES).default('simulator').describe(PSP_NAMES.join(', ')),
   SIMULATOR_URL: url('http', 'https'),
   SIMULATOR_WEBHOOK_SECRET: z
@@ -75,6 +75,15 @@ export const variables = z.object({
     .refine((list) => list.split(',').every((secret) => isSigningSecret(secret.trim())))
     .optional()
     .describe('signing secrets in base64, with or without the prefix whsec_, separated by commas'),
+  SIMULATOR_KEY_WINDOW_MS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(DAY_MS)
+    .default(DAY_MS)
+    .describe(`how long the simulator remembers keys, from 0 to ${DAY_MS} milliseconds`),
+  SIMULATOR_SETTLING_MS: milliseconds(5_000),
+  SIMULATOR_LOOKUP: z.enum(LOOKUPS).default('lagging').describe(LOOKUPS.join(', ')),
   STRIPE_SECRET_KEY: z
     .string()
     .regex(/^[\x21-\x7e]{8,300}$/)

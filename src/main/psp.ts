@@ -17,7 +17,14 @@ export async function openPsp(config: Config, at: SimulatorPlace): Promise<OpenP
   const timeoutMs = config.PSP_TIMEOUT_MS;
   if (config.PSP === 'simulator') {
     const webhookSecrets = at.simulatorSecrets;
-    return createPsp('simulator', { url: at.simulatorUrl ?? '', timeoutMs, webhookSecrets });
+    return createPsp('simulator', {
+      url: at.simulatorUrl ?? '',
+      timeoutMs,
+      webhookSecrets,
+      keyWindowMs: config.SIMULATOR_KEY_WINDOW_MS,
+      settlingMs: config.SIMULATOR_SETTLING_MS,
+      lookup: config.SIMULATOR_LOOKUP,
+    });
   }
   return createPsp('stripe', {
     secretKey: config.STRIPE_SECRET_KEY ?? '',

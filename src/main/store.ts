@@ -1,5 +1,5 @@
 import { MemoryStore, type Store } from '../idempotency/index.ts';
-import { Bell, checkRedis, connectRedis, RedisStore } from '../redis/index.ts';
+import { Bell, checkRedis, connectRedis, NearStore, RedisStore } from '../redis/index.ts';
 import type { Log } from './log.ts';
 
 const REDIS_READY_MS = 2_000;
@@ -22,6 +22,10 @@ export async function openStore(redisUrl: string | undefined, log: Log): Promise
   } else {
     log.warn('Redis cannot be reached; the journal alone decides until it can');
   }
-  const store = new RedisStore(connections);
-  return { store, bell: new Bell(connections), close: () => store.close() };
+  const far = new RedisStore(connections);
+  return {
+    store: new NearStore(far),
+    bell: new Bell(connections),
+    close: () => far.close(),
+  };
 }

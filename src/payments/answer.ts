@@ -43,7 +43,7 @@ export function answerOf(
   };
 }
 
-function decisionOf({ entry }: Recorded, retryAfterMs: number): Decision {
+function decisionOf({ entry, payment }: Recorded, retryAfterMs: number): Decision {
   switch (entry.state) {
     case 'SUCCEEDED':
       if (wasCancelled(entry)) return { kind: 'cancelled' };
@@ -62,8 +62,12 @@ function decisionOf({ entry }: Recorded, retryAfterMs: number): Decision {
       return { kind: 'in-review' };
     case 'PENDING':
       return { kind: 'pending', nextCheckAt: isoOrNull(entry.nextCheckAt) };
-    case 'SENDING':
     case 'UNKNOWN':
+      if (isFirst(entry.operation) && payment.status === 'REQUIRES_ACTION') {
+        return { kind: 'pending', nextCheckAt: isoOrNull(entry.nextCheckAt) };
+      }
+      return { kind: 'unknown', nextCheckAt: isoOrNull(entry.nextCheckAt) };
+    case 'SENDING':
       return { kind: 'unknown', nextCheckAt: isoOrNull(entry.nextCheckAt) };
   }
 }

@@ -10,7 +10,7 @@ export interface Conclusion {
   readonly declineCode: string | null;
   readonly softDecline: boolean | null;
   readonly reason: string | null;
-  /** Where the buyer has to go, while the state is PENDING. */
+  /** Where the buyer has to go, while the state is PENDING or UNKNOWN; left out: as was known before. */
   readonly nextActionUrl?: string | null;
   /** Until when the PSP keeps what it has authorised. */
   readonly authorizedUntil?: Date | null;
@@ -71,6 +71,7 @@ interface DoubtfulEntry extends Money {
 interface PspLimits {
   readonly keyWindowMs: number;
   readonly settlingMs: number;
+  readonly lookupIsFinal?: boolean;
 }
 
 /**
@@ -84,6 +85,11 @@ export function concludeFound(doubt: DoubtfulEntry, found: Found, psp: PspLimits
   if (found.kind === 'unreachable') return stay(doubt, found.reason);
   if (doubt.ageMs < psp.settlingMs) return stay(doubt, 'not in the books yet');
   if (doubt.ageMs < psp.keyWindowMs) return { kind: 'resend' };
+  if (psp.lookupIsFinal === true) {
+    const reason = 'not in the books, and nothing is late there';
+    const conclusion = { ...NOTHING, state: 'FAILED', source: 'INQUIRY', reason } as const;
+    return { kind: 'settle', conclusion };
+  }
   const reason = 'not in the books and past the key window';
   return {
     kind: 'settle',
@@ -196,8 +202,10 @@ export function statusAfter(
       return operation === 'AUTHORIZE' ? 'AUTHORIZED' : 'CAPTURED';
     case 'FAILED':
       return source === 'NOT_SENT' ? 'NOT_SENT' : 'FAILED';
-    case 'DECLINED':
     case 'UNKNOWN':
+      // By a look-up: the answer that said so was lost, and the buyer is waited for all the same.
+      return nextActionUrl === null ? state : 'REQUIRES_ACTION';
+    case 'DECLINED':
     case 'IN_REVIEW':
       return state;
   }

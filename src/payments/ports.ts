@@ -37,6 +37,8 @@ export interface Psp {
   readonly keyWindowMs: number;
   /** How long after a send a look-up may still miss it, in ms. */
   readonly settlingMs: number;
+  /** True: what a look-up misses after that was never executed, and never will be. */
+  readonly lookupIsFinal?: boolean;
   /** At most one HTTP request; never throws; answers within the PSP timeout. */
   charge(charge: Charge): Promise<Outcome>;
   /** As `charge`, for a part of what was authorised or all of it. */

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { v7 as uuidV7 } from 'uuid';
 import {
   type CancelIntent,
   type CancelJournal,
@@ -7,6 +6,7 @@ import {
   JournalUnavailable,
 } from '../payments/index.ts';
 import type { Database } from './connect.ts';
+import { uuidV7 } from './ids.ts';
 import { newEntry } from './open-rows.ts';
 import { toRecorded } from './rows.ts';
 import { isTaken } from './statement-refused.ts';

@@ -1,6 +1,6 @@
-import { v7 as uuidV7 } from 'uuid';
 import type { Expiries, Recorded } from '../payments/index.ts';
 import type { Database } from './connect.ts';
+import { uuidV7 } from './ids.ts';
 import { ENTRY_COLUMNS, PAYMENT_COLUMNS, toRecorded } from './rows.ts';
 
 const IDLE = `p.status = 'AUTHORIZED' and not p.void_reserved

@@ -1,4 +1,4 @@
-import { validate as isUuid, v7 as uuidV7 } from 'uuid';
+import { validate as isUuid } from 'uuid';
 import {
   type Inbox,
   type Kept,
@@ -8,6 +8,7 @@ import {
   type Target,
 } from '../payments/index.ts';
 import type { Database, Row } from './connect.ts';
+import { uuidV7 } from './ids.ts';
 import { FIND, KEEP, KEEP_AND_NOTE, KEEP_AND_SETTLE } from './inbox-statements.ts';
 import { toRecorded } from './rows.ts';
 import { settleRow } from './settle-rows.ts';

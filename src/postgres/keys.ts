@@ -1,8 +1,9 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
-import { validate as isUuid, v7 as uuidV7 } from 'uuid';
+import { validate as isUuid } from 'uuid';
+import { uuidV7 } from './ids.ts';
 import { apiKeys, merchants } from './tables.ts';
 
 export const SCOPES = ['payments:read', 'payments:write'] as const;
@@ -34,7 +35,7 @@ const KEYS_LOCK = 7_301_136;
 
 /** SHA-256: the key is 256 random bits, so a slow hash would guard nothing. */
 export function hashOf(key: string): Buffer {
-  return createHash('sha256').update(key).digest();
+  return hash('sha256', key, 'buffer');
 }
 
 /** The administration of merchants and their API keys. Not on the payment path. */

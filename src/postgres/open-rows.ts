@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { v5 as uuidV5, v7 as uuidV7 } from 'uuid';
+import { parse, v5 as uuidV5 } from 'uuid';
 import {
   decimal,
   exponentOf,
@@ -9,9 +9,10 @@ import {
   type Recorded,
 } from '../payments/index.ts';
 import type { Row } from './connect.ts';
+import { uuidV7 } from './ids.ts';
 
 /** The namespace of PSP keys (RFC 9562 §5.5): changing it would forget every key in flight. */
-const PSP_KEYS = '6f1f0d3e-4d0c-5b7e-9a58-1c7d9c1b2a40';
+const PSP_KEYS = parse('6f1f0d3e-4d0c-5b7e-9a58-1c7d9c1b2a40');
 
 /** A payment that T1 is asked to write, with the ids made for it. */
 export interface Draft extends NewPayment {
@@ -90,11 +91,15 @@ type Sent = Pick<
 /** An entry as T1 has just written it: on its way, and nothing known of it. */
 export function freshEntry(draft: Sent, written: Written): JournalEntry {
   return {
-    ...written,
     merchantId: draft.merchantId,
     id: draft.entryId,
     paymentId: draft.paymentId,
     idempotencyKey: draft.idempotencyKey,
+    operation: written.operation,
+    amountMinor: written.amountMinor,
+    currency: written.currency,
+    request: written.request,
+    createdAt: written.createdAt,
     psp: draft.psp,
     fingerprintVersion: draft.fingerprint.version,
     fingerprint: draft.fingerprint.digest,

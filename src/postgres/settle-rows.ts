@@ -1,4 +1,3 @@
-import { v7 as uuidV7 } from 'uuid';
 import {
   type Conclusion,
   type Doubt,
@@ -9,6 +8,7 @@ import {
   statusAfter,
 } from '../payments/index.ts';
 import type { Row } from './connect.ts';
+import { uuidV7 } from './ids.ts';
 import { sumsOf, toRecorded } from './rows.ts';
 
 /** What T2 is told of one entry. */
@@ -19,6 +19,7 @@ export interface Told {
 
 export function settleRow({ hold, conclusion }: Told): Row {
   const { entry, ownerToken } = hold;
+  const nextActionUrl = nextActionOf(hold.payment, conclusion);
   return {
     merchant_id: entry.merchantId,
     entry_id: entry.id,
@@ -32,18 +33,20 @@ export function settleRow({ hold, conclusion }: Told): Row {
     soft_decline: conclusion.softDecline,
     reason: conclusion.reason,
     next_check_ms: conclusion.nextCheckMs,
-    next_action_url: conclusion.nextActionUrl ?? null,
+    next_action_url: nextActionUrl,
     authorized_until: conclusion.authorizedUntil?.toISOString() ?? null,
     payment_status: isFirst(entry.operation)
-      ? statusAfter(
-          entry.operation,
-          conclusion.state,
-          conclusion.source,
-          conclusion.nextActionUrl ?? null,
-        )
+      ? statusAfter(entry.operation, conclusion.state, conclusion.source, nextActionUrl)
       : null,
     event_id: uuidV7(),
   };
+}
+
+/** A PSP that could not be asked has not said that nobody is waited for any more. */
+function nextActionOf(payment: Payment, { state, nextActionUrl }: Conclusion): string | null {
+  const isOpen = state === 'UNKNOWN' || state === 'PENDING';
+  if (nextActionUrl === undefined && isOpen) return payment.nextActionUrl;
+  return nextActionUrl ?? null;
 }
 
 /** The entry and payment as T2 left them. */

@@ -207,6 +207,13 @@ export const postings = pgTable(
   ],
 );
 
+/** Entries whose legs do not balance yet, until the end of the transaction that posts them. */
+export const postingsToBalance = pgTable(
+  'postings_to_balance',
+  { merchantId: uuid('merchant_id').notNull(), entryId: uuid('entry_id').notNull() },
+  (t) => [primaryKey({ columns: [t.merchantId, t.entryId] })],
+);
+
 /** Evidence: what a PSP said of an entry, also when nobody was entitled to act on it any more. */
 export const pspObservations = pgTable(
   'psp_observations',

@@ -3,7 +3,7 @@ import { createSimulatorPsp, type SimulatorPspSettings } from './simulator.ts';
 import type { StripePspSettings } from './stripe/adapter.ts';
 import type { ReadWebhook } from './webhook.ts';
 
-export type { SimulatorPspSettings } from './simulator.ts';
+export { LOOKUPS, type SimulatorPspSettings } from './simulator.ts';
 export { isSigningSecret } from './simulator-webhook.ts';
 export type { StripePspSettings } from './stripe/adapter.ts';
 export type { Webhook } from './webhook.ts';

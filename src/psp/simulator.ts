@@ -9,13 +9,17 @@ import type { ReadWebhook } from './webhook.ts';
 
 /*
  * The simulator as a PSP.
- * Key window: 24 h from the first request; a repeat in it answers the first result.
+ * Key window: 24 h from the first request; a repeat in it answers the first result. It can be told to
+ * forget keys sooner, and so can this adapter.
  * Look-up: yes, by reference; an operation may be hidden for the settling time.
  * Means unknown: no answer, a lost connection, 3xx, 401, 403, 404, 409, 422, 5xx, and a 2xx whose
  * body is not a charge with our reference. Proof of no effect: no connection, 429.
  */
 const KEY_WINDOW_MS = 86_400_000;
 const SETTLING_MS = 5_000;
+
+/** What a look-up of the simulator can be worth. */
+export const LOOKUPS = ['lagging', 'final', 'none'] as const;
 
 const milliseconds = z.int().positive().max(2_147_483_647);
 const settingsSchema = z
@@ -30,6 +34,10 @@ const settingsSchema = z
     /** Look-ups have connections of their own: charges that hang cannot hold up recovery. */
     lookupConnections: z.int().positive().default(16),
     settlingMs: milliseconds.default(SETTLING_MS),
+    /** How long the simulator surely remembers keys; 0: it knows none. */
+    keyWindowMs: z.int().min(0).max(KEY_WINDOW_MS).default(KEY_WINDOW_MS),
+    /** `final`: what it misses after the settling time was never done; `none`: it shows nothing. */
+    lookup: z.enum(LOOKUPS).default('lagging'),
     /** Any of them may have signed a webhook; without one webhooks are not read. */
     webhookSecrets: z
       .array(
@@ -67,6 +75,7 @@ export function createSimulatorPsp(given: SimulatorPspSettings): SimulatorPsp {
   }
 
   async function find(reference: string): Promise<Found> {
+    if (settings.lookup === 'none') return { kind: 'none' };
     const path = `${prefix}/v1/operations?${new URLSearchParams({ reference })}`;
     const call: HttpCall = { method: 'GET', path, headers: {}, body: null, deadlineMs };
     return foundIn(await exchange(lookups, call), reference);
@@ -75,7 +84,8 @@ export function createSimulatorPsp(given: SimulatorPspSettings): SimulatorPsp {
   let closing: Promise<unknown> | undefined;
   return {
     name: 'simulator',
-    keyWindowMs: KEY_WINDOW_MS,
+    keyWindowMs: settings.keyWindowMs,
+    lookupIsFinal: settings.lookup === 'final',
     settlingMs: settings.settlingMs,
     charge: ({ amountMinor, currency, paymentMethod, capture = true, ...order }) =>
       send(order, '/v1/charges', {

@@ -36,6 +36,16 @@ const ACCEPTED =
   'redis-sentinel://host:port,host:port/name-of-the-master[/db] or ' +
   'redis-cluster://host:port,host:port (rediss-… for TLS)';
 
+/** Whether `connectRedis` takes it: several hosts make no URL that a browser would know. */
+export function isRedisUrl(url: string): boolean {
+  try {
+    clientsFor(url, {});
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /**
  * Opens the connections in the background and keeps them up; a Redis that is down delays nobody.
  *

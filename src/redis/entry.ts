@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { type Intent, intentId, type Lease } from '../idempotency/index.ts';
 
 /** The version of the entries below. Another version's entries count as absent. */
@@ -10,7 +10,7 @@ export const FORMAT = 'semel-1';
  */
 export function intentHash(intent: Intent): string {
   const text = Buffer.from(intentId(intent), 'utf16le');
-  return createHash('sha256').update(text).digest('hex').slice(0, 32);
+  return hash('sha256', text, 'hex').slice(0, 32);
 }
 
 /** Key and channel carry the same hash tag: in a cluster they share a slot. */

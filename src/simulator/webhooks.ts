@@ -38,7 +38,7 @@ export class Webhooks {
   /** The seed decides the order of `shuffle`. */
   constructor(seed: number) {
     this.#random = randomFrom(seed);
-    // One for each event that waits.
+    // Every delivery that waits listens to it.
     setMaxListeners(0, this.#stopped.signal);
   }
 

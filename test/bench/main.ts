@@ -1,197 +1,141 @@
 /**
- * `npm run bench`: starts its own Postgres, Redis, PSP and servers, plays all modes by turns, and
- * prints medians of ratios within each round. Rates of two runs must not be compared: the machine is
- * never the same. Fails if a correctness gate does.
+ * `npm run bench`: plays every mode in every round and prints medians of ratios within each round.
+ * Rates of two runs must not be compared: the machine is never the same.
  */
-import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { cpus } from 'node:os';
-import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import postgres from 'postgres';
-import { startPostgres } from '../../src/embedded/index.ts';
-import { makeTempDir } from '../support/temp-dir.ts';
-import { startTestRedis } from '../support/with-redis.ts';
-import { startTestServer } from '../support/with-server.ts';
-import { startTestSimulator } from '../support/with-simulator.ts';
-import type { Round, Seen } from './load.ts';
-import { cpuMs, LoadGenerator, machineCpuMs, startPrinting } from './processes.ts';
-import { type Measured, summarise, table } from './report.ts';
-
-const { values: flags } = parseArgs({
-  options: {
-    short: { type: 'boolean', default: false },
-    rounds: { type: 'string' },
-    seconds: { type: 'string' },
-    concurrency: { type: 'string', default: '64' },
-    json: { type: 'string', default: 'bench.json' },
-    help: { type: 'boolean', default: false },
-  },
-});
-if (flags.help) {
-  process.stdout.write(
-    'npm run bench -- [--short] [--rounds N] [--seconds S] [--concurrency C] [--json FILE]\n',
-  );
-  process.exit(0);
-}
-const rounds = Number(flags.rounds ?? (flags.short ? 3 : 7));
-const ms = Number(flags.seconds ?? (flags.short ? 1 : 2)) * 1_000;
-const warmUp = flags.short ? 2_000 : 20_000;
-const concurrency = Number(flags.concurrency);
-const REFERENCE = 'no-op mutation';
-
-const folder = await makeTempDir();
-const database = await startPostgres({ dataDir: join(folder.path, 'postgres') });
-const redis = await startTestRedis();
-const simulator = await startTestSimulator();
-const server = await startTestServer({
-  env: { DATABASE_URL: database.url, REDIS_URL: redis.url, SIMULATOR_URL: simulator.url },
-});
-const { child: noop, line: others } = await startPrinting<{ noop: string; echo: string }>(
-  join(import.meta.dirname, 'noop-server.ts'),
-);
-const load = new LoadGenerator(join(import.meta.dirname, 'load.ts'));
-const parts: Readonly<Record<string, number>> = {
-  node: server.pid,
-  postgres: database.pid,
-  redis: redis.pid,
-  psp: simulator.pid,
-  noop: noop.pid as number,
-  load: load.pid,
-};
-
-const json = { 'content-type': 'application/json', accept: 'application/json' };
-const signedIn = { ...json, authorization: `Bearer ${server.apiKey}` };
-const pay = JSON.stringify({
-  query:
-    'mutation($k: IdempotencyKey!, $i: CreatePaymentInput!) { createPayment(idempotencyKey: $k, input: $i) { payment { id } userErrors { code } idempotency { outcome } } }',
-  variables: {
-    k: '@',
-    i: { amount: { amountMinor: 1_050, currency: 'EUR' }, paymentMethod: 'pm_ok' },
-  },
-});
-const nothing = JSON.stringify({
-  query: 'mutation($id: ID!, $i: NoopInput!) { noop(id: $id, input: $i) { id } }',
-  variables: { id: '@', i: { amountMinor: 1_050, currency: 'EUR' } },
-});
-const paidKeys: string[] = [];
-type Mode = Omit<Round, 'concurrency' | 'ms' | 'requests'>;
-const graphql = { path: '/graphql', headers: signedIn };
-const modes: Readonly<Record<string, () => Mode>> = {
-  'raw node:http echo': () => ({
-    origin: others.echo,
-    path: '/',
-    headers: json,
-    body: nothing,
-    expect: 'noop',
-  }),
-  [REFERENCE]: () => ({ ...graphql, origin: others.noop, body: nothing, expect: '"id"' }),
-  'new payment': () => ({ ...graphql, origin: server.url, body: pay, expect: 'EXECUTED' }),
-  'replay from Redis': () => ({
-    ...graphql,
-    origin: server.url,
-    body: pay,
-    keys: paidKeys.slice(-1_000),
-    // A replay or a join; that nothing is executed again is a gate.
-    expect: '"userErrors":[]',
-  }),
-};
+import { about } from './about.ts';
+import { type Against, buildAgainst } from './against.ts';
+import { type Fault, faultsOn } from './faults.ts';
+import { type Flags, HELP, readFlags } from './flags.ts';
+import { FreshSet } from './fresh-set.ts';
+import { brokenIn, factsOf, faultsOfOurs, wrongAnswers } from './gates.ts';
+import { measure, untilQuiet } from './measure.ts';
+import { byRound, type Measured } from './measured.ts';
+import { AGAINST, chooseModes, MODES, type Mode, REFERENCE } from './modes.ts';
+import { AGAINST_QUANTITIES, belowFloor, judge, QUANTITIES } from './quantities.ts';
+import { openStage, type Stage } from './stage.ts';
+import { PEERS, SEMEL, SYSTEMS } from './systems.ts';
+import { faultTable, modeTable, targetTable } from './tables.ts';
 
 const say = (line: string) => process.stderr.write(`${line}\n`);
+const print = (text: string) => process.stdout.write(`${text}\n`);
 
-async function measure(mode: string, round: number): Promise<Measured> {
-  const before = { machine: machineCpuMs(), own: allCpu() };
-  const seen = await load.play({ ...(modes[mode] as () => Mode)(), concurrency, ms });
-  const after = { machine: machineCpuMs(), own: allCpu() };
-  if (mode === 'new payment') paidKeys.push(...seen.keys);
-  const used = (part: string) => (after.own[part] ?? 0) - (before.own[part] ?? 0);
-  const own = Object.keys(parts).reduce((sum, part) => sum + used(part), 0);
-  const { requests, p50Ms, p99Ms, wrong, firstWrong } = seen;
-  return {
-    mode,
-    round,
-    requests,
-    p50Ms,
-    p99Ms,
-    wrong,
-    firstWrong,
-    perSecond: (requests * 1_000) / seen.ms,
-    cpuUs: Object.fromEntries(
-      Object.keys(parts)
-        .map((part) => [part, (used(part) * 1_000) / requests] as const)
-        .filter(([, us]) => us >= 1),
-    ),
-    foreignCores: Math.max(0, (after.machine - before.machine - own) / seen.ms),
-  };
+/** Ours and those we are only compared with, by the system that a mode asks. */
+const OURS = new Set(['semel', 'against', 'noop', 'echo', 'journal']);
+
+interface Played {
+  readonly measured: readonly Measured[];
+  readonly broken: readonly string[];
 }
 
-function allCpu(): Readonly<Record<string, number>> {
-  return Object.fromEntries(Object.entries(parts).map(([part, pid]) => [part, cpuMs(pid)]));
-}
-
-/** What must be true whatever the speed. */
-async function gates(measured: readonly Measured[]): Promise<string[]> {
-  const failed: string[] = [];
-  for (const { mode, wrong, firstWrong } of measured) {
-    if (wrong > 0) failed.push(`${mode}: ${wrong} wrong answers, the first: ${firstWrong}`);
-  }
-  const executions = await simulator.executions();
-  const references = new Set(executions.map(({ reference }) => reference));
-  if (references.size !== executions.length) failed.push('a key was executed more than once');
-  if (executions.length !== paidKeys.length) {
-    failed.push(`${paidKeys.length} keys were paid, the PSP executed ${executions.length}`);
-  }
-  const sql = postgres(database.url, { max: 1 });
-  const [books] = await sql`
-    select (select count(*) from journal_entries where state = 'SUCCEEDED')::int as succeeded,
-      (select count(*) from postings)::int as postings,
-      (select coalesce(sum(case direction when 'DEBIT' then amount_minor else -amount_minor end), 0)
-        from postings)::int as balance`;
-  await sql.end();
-  if (books?.['balance'] !== 0) failed.push(`the postings sum to ${books?.['balance']}`);
-  if (books?.['postings'] !== 2 * Number(books?.['succeeded'])) failed.push('postings are missing');
-  if (books?.['succeeded'] !== paidKeys.length) failed.push('the journal lacks payments');
-  return failed;
-}
-
-async function warm(): Promise<void> {
-  for (const mode of Object.keys(modes)) {
-    say(`warm-up: ${mode}`);
-    const round = { ...(modes[mode] as () => Mode)(), concurrency, requests: warmUp };
-    const seen: Seen = await load.play(round);
-    if (mode === 'new payment') paidKeys.push(...seen.keys);
-  }
-}
-
-let failed: string[];
-try {
-  await warm();
+/** One set of fresh processes: warmed up, played, and its books looked at. */
+async function playSet(
+  stage: Stage,
+  modes: readonly Mode[],
+  flags: Flags,
+  number: number,
+  systems: typeof SYSTEMS,
+): Promise<Played> {
+  const set = await FreshSet.start(stage, modes, systems);
+  const paid = new Map<string, number>();
+  const count = ({ system }: Mode, keys: number) =>
+    paid.set(system, (paid.get(system) ?? 0) + keys);
   const measured: Measured[] = [];
-  for (let round = 0; round < rounds; round += 1) {
-    const order = Object.keys(modes);
-    if (round % 2 === 1) order.reverse();
-    for (const mode of order) measured.push(await measure(mode, round));
-    say(`round ${round + 1} of ${rounds}`);
+  try {
+    for (const mode of modes) {
+      const requests = Math.max(5, Math.round(flags.warmUp * mode.warmUp));
+      say(`set ${number + 1} of ${flags.fresh}: warm-up of ${mode.name}, ${requests} requests`);
+      await set.ready(mode);
+      if (mode.by !== 'pgbench') count(mode, (await set.play(mode, { requests })).keys);
+    }
+    for (let round = 0; round < flags.rounds; round += 1) {
+      if (!flags.short) await untilQuiet();
+      const order = round % 2 === 0 ? modes : [...modes].reverse();
+      for (const mode of order) {
+        const one = await measure(set, mode, { set: number, round, ms: flags.ms });
+        count(mode, one.keys);
+        measured.push(one);
+      }
+      say(`set ${number + 1} of ${flags.fresh}: round ${round + 1} of ${flags.rounds}`);
+    }
+    return { measured, broken: brokenIn(await factsOf(set, paid)) };
+  } finally {
+    await set.stop();
   }
-  const lines = summarise(measured, REFERENCE);
-  process.stdout.write(`${table(lines, REFERENCE)}\n`);
-  failed = await gates(measured);
-  const commit = execFileSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8' }).trim();
-  const machine = { cpus: cpus().map(({ model }) => model), node: process.version };
-  const settings = { rounds, ms, concurrency, warmUp };
+}
+
+async function playFaults(stage: Stage, which: Flags['faults']): Promise<readonly Fault[]> {
+  if (which === 'none') return [];
+  const psp = await stage.startPsp();
+  const faults: Fault[] = [];
+  try {
+    for (const system of which === 'all' ? [SEMEL, ...PEERS] : [SEMEL]) {
+      // Ours derives the PSP's key itself: there is nothing to switch.
+      for (const isStable of system.isSemel ? [true] : [false, true]) {
+        say(`faults: ${system.name}${isStable ? ', stable PSP key' : ''}`);
+        faults.push(...(await faultsOn(stage, psp, system, isStable)));
+      }
+    }
+  } finally {
+    await psp.stop();
+  }
+  return faults;
+}
+
+async function run(flags: Flags, stage: Stage, against: Against | undefined): Promise<number> {
+  const modes = chooseModes(flags);
+  const systems = against === undefined ? SYSTEMS : [...SYSTEMS, against.system];
+  const measured: Measured[] = [];
+  const broken: string[] = [];
+  for (let number = 0; number < flags.fresh; number += 1) {
+    const played = await playSet(stage, modes, flags, number, systems);
+    measured.push(...played.measured);
+    broken.push(...played.broken);
+  }
+  const rounds = byRound(measured);
+  const judged = judge(rounds, [...QUANTITIES, ...AGAINST_QUANTITIES]);
+  print(modeTable(modes, rounds, REFERENCE));
+  if (judged.length > 0) print(`\n${targetTable(judged)}`);
+  const faults = await playFaults(stage, flags.faults);
+  if (faults.length > 0) print(`\n${faultTable(faults)}`);
+  const ofOurs = new Set(modes.filter(({ system }) => OURS.has(system)).map(({ name }) => name));
+  broken.push(
+    ...wrongAnswers(measured.filter(({ mode }) => ofOurs.has(mode))),
+    ...faultsOfOurs(faults, SEMEL.name),
+    ...belowFloor(judged),
+  );
+  const facts = { ...(await about(stage)), against: against?.commit ?? null, settings: flags };
   writeFileSync(
     flags.json,
-    JSON.stringify({ commit, machine, settings, lines, measured }, null, 2),
+    JSON.stringify({ ...facts, judged, faults, broken, measured }, null, 2),
   );
-  for (const line of failed) process.stdout.write(`FAILED: ${line}\n`);
-  if (failed.length === 0)
-    process.stdout.write('Every gate holds: one execution a key, books balance.\n');
-} finally {
-  load.stop();
-  noop.kill();
-  await server.stop();
-  await Promise.all([redis.stop(), simulator.stop()]);
-  await database.stop();
-  await folder.remove();
+  for (const line of broken) print(`FAILED: ${line}`);
+  if (broken.length === 0) print('\nEvery gate holds: one execution a key, the books balance.');
+  return broken.length === 0 ? 0 : 1;
 }
-process.exit(failed.length === 0 ? 0 : 1);
+
+async function main(): Promise<number> {
+  const flags = readFlags(process.argv.slice(2));
+  if (flags === 'help') {
+    const names = [...MODES, ...AGAINST].map(({ name, title }) => `  ${name.padEnd(28)}${title}`);
+    print(`${HELP}\nModes (those @against only with --against):\n${names.join('\n')}`);
+    return 0;
+  }
+  chooseModes(flags);
+  const against = flags.against === undefined ? undefined : await buildAgainst(flags.against, say);
+  const stage = await openStage();
+  try {
+    return await run(flags, stage, against);
+  } finally {
+    await stage.stop();
+    await against?.remove();
+  }
+}
+
+process.once('SIGINT', () => process.exit(130)).once('SIGTERM', () => process.exit(143));
+try {
+  process.exit(await main());
+} catch (error) {
+  say(error instanceof Error ? error.message : String(error));
+  process.exit(1);
+}

@@ -23,6 +23,10 @@ describe('the status of a payment', () => {
     expect(statusAfter(operation, state, source)).toBe(status);
   });
 
+  test('is REQUIRES_ACTION also if only a look-up said that the buyer is waited for', () => {
+    expect(statusAfter('CHARGE', 'UNKNOWN', null, 'https://bank.test/')).toBe('REQUIRES_ACTION');
+  });
+
   test('is terminal if nothing more comes by itself', () => {
     expect(PAYMENT_STATUSES.filter(isTerminal)).toEqual([
       'CAPTURED',

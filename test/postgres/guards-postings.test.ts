@@ -30,28 +30,66 @@ interface Leg {
   readonly account?: string;
 }
 
-function post({ entry }: Hold, legs: readonly Leg[]) {
-  return books.sql.begin(async (sql) => {
-    for (const [index, { direction, amount, currency, leg, account }] of legs.entries()) {
+type Post = (hold: Hold, legs: readonly Leg[]) => Promise<unknown>;
+
+const rowsOf = (legs: readonly Leg[]) =>
+  legs.map(({ direction, amount, currency, leg, account }, index) => ({
+    leg: leg ?? index + 1,
+    account: account ?? 'psp_clearing',
+    direction,
+    amount: String(amount),
+    currency: currency ?? 'EUR',
+  }));
+
+/** All legs in one statement, as T2 writes them. */
+const together: Post = ({ entry }, legs) => books.sql`
+  insert into postings (merchant_id, entry_id, leg, account, direction, amount_minor, currency)
+  select ${entry.merchantId}, ${entry.id}, r.leg, r.account, r.direction, r.amount::numeric, r.currency
+  from json_to_recordset(${JSON.stringify(rowsOf(legs))}::text::json)
+    as r(leg smallint, account text, direction text, amount text, currency text)`;
+
+const oneByOne: Post = ({ entry }, legs) =>
+  books.sql.begin(async (sql) => {
+    for (const { leg, account, direction, amount, currency } of rowsOf(legs)) {
       await sql`
         insert into postings (merchant_id, entry_id, leg, account, direction, amount_minor, currency)
-        values (${entry.merchantId}, ${entry.id}, ${leg ?? index + 1}, ${account ?? 'psp_clearing'},
-          ${direction}, ${String(amount)}, ${currency ?? 'EUR'})`;
+        values (${entry.merchantId}, ${entry.id}, ${leg}, ${account}, ${direction}, ${amount}, ${currency})`;
     }
   });
-}
 
-describe('postings', () => {
+describe.each([
+  ['in one statement', together],
+  ['in several statements of one commit', oneByOne],
+])('postings %s', (_, post) => {
   const pair = (amount: number | bigint, currency = 'EUR'): Leg[] => [
     { direction: 'DEBIT', amount, currency },
     { direction: 'CREDIT', amount, currency },
   ];
 
-  test('may come in several statements of one commit', async () => {
+  test('are kept if they balance', async () => {
     const hold = await open();
     await post(hold, pair(1_050));
     const rows = await books.sql`select 1 from postings where entry_id = ${hold.entry.id}`;
     expect(rows).toHaveLength(2);
+    expect(await books.sql`select 1 from postings_to_balance`).toHaveLength(0);
+  });
+
+  test('that do not balance are refused also after legs that do', async () => {
+    const hold = await open();
+    await post(hold, pair(1_050));
+    await expect(post(hold, [{ direction: 'DEBIT', amount: 5, leg: 3 }])).rejects.toMatchObject(
+      REFUSED,
+    );
+  });
+
+  test('of another entry balance nothing', async () => {
+    const holds = [await open(), await open()];
+    const crossed = books.sql`
+      insert into postings (merchant_id, entry_id, leg, account, direction, amount_minor, currency)
+      select merchant_id, id, 1, 'psp_clearing',
+        case when id = ${holds[0]?.entry.id ?? ''} then 'DEBIT' else 'CREDIT' end, 1050, 'EUR'
+      from journal_entries where id in ${books.sql(holds.map(({ entry }) => entry.id))}`;
+    await expect(crossed).rejects.toMatchObject(REFUSED);
   });
 
   test('may have many legs, if they balance', async () => {

@@ -1,5 +1,5 @@
 import { type ExecutionResult, graphql } from 'graphql';
-import { buildSchema, type Context, newContext, type Services } from '../../src/graphql/index.ts';
+import { buildSchema, Context, type Services } from '../../src/graphql/index.ts';
 import { MemoryStore } from '../../src/idempotency/index.ts';
 import { migrationsFolder } from '../../src/main/database.ts';
 import type { Outcome, Psp } from '../../src/payments/index.ts';
@@ -125,11 +125,10 @@ export async function startInProcess(): Promise<InProcess> {
       return made.merchantId;
     },
     ask: async <T>(merchantId: string, source: string, variables: object = {}) => {
-      const contextValue: Context = newContext({
+      const contextValue = new Context({
         services,
         caller: { merchantId, scopes: new Set() },
         idempotencyKeyHeader: undefined,
-        correlationId: 'test',
       });
       const variableValues = variables as Record<string, unknown>;
       return (await graphql({

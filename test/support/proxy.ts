@@ -39,8 +39,14 @@ interface Pair {
 /** A port on the loopback, or the path of a socket. */
 type Place = number | string;
 
+/** Told what clients say, before it is passed on or not; each connection is an object of its own. */
+export type Listener = (said: Buffer, connection: object) => void;
+
 /** @param target what is relayed to; a function is asked for every connection */
-export async function startProxy(target: Place | (() => Place)): Promise<FaultProxy> {
+export async function startProxy(
+  target: Place | (() => Place),
+  onSaid: Listener = () => {},
+): Promise<FaultProxy> {
   const pairs = new Set<Pair>();
   let mode: ProxyMode = 'pass';
   let accepted = 0;
@@ -69,7 +75,10 @@ export async function startProxy(target: Place | (() => Place)): Promise<FaultPr
     const far = typeof place === 'number' ? connect(place, '127.0.0.1') : connect(place);
     const pair: Pair = { near, far, silent: false };
     pairs.add(pair);
-    near.on('data', (chunk) => toServer(pair, chunk));
+    near.on('data', (chunk) => {
+      onSaid(chunk, near);
+      toServer(pair, chunk);
+    });
     far.on('data', (chunk) => toClient(pair, chunk));
     for (const socket of [near, far]) {
       socket.setNoDelay(true);

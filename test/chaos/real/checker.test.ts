@@ -1,117 +1,46 @@
 import { expect, test } from 'vitest';
 import { check } from './checker.ts';
-import type { EntryRecord, Event, Evidence, Heard, PaymentRecord } from './records.ts';
-
-const T0 = Date.parse('2026-01-01T00:00:00Z');
-const AMOUNT = { amountMinor: 1_050, currency: 'EUR' };
-
-const DONE: Heard = {
-  kind: 'answered',
-  outcome: 'EXECUTED',
-  error: null,
-  declineCode: null,
-  paymentId: 'p1',
-  status: 'CAPTURED',
-};
-const DECLINED: Heard = {
-  ...DONE,
-  error: 'PAYMENT_DECLINED',
-  declineCode: 'do_not_honor',
-  status: 'DECLINED',
-};
-const UNKNOWN: Heard = {
-  ...DONE,
-  outcome: 'IN_DOUBT',
-  error: 'OUTCOME_UNKNOWN',
-  status: 'UNKNOWN',
-};
-
-function ask(id: number, at: number, amountMinor = 1_050): Event {
-  const input = { amount: { amountMinor, currency: 'EUR' }, paymentMethod: 'pm_ok' };
-  const where = { merchantId: 'm1', key: 'k1', field: 'createPayment', server: 's1' } as const;
-  return { kind: 'ask', id, at: T0 + at, ...where, input };
-}
-const told = (id: number, at: number, heard: Heard): Event => ({
-  kind: 'told',
-  id,
-  at: T0 + at,
-  heard,
-});
-
-const ENTRY: EntryRecord = {
-  id: 'e1',
-  merchantId: 'm1',
-  paymentId: 'p1',
-  key: 'k1',
-  operation: 'CHARGE',
-  ...AMOUNT,
-  state: 'SUCCEEDED',
-  source: 'SYNC',
-  reason: null,
-  declineCode: null,
-  attempt: 1,
-  pspKey: 'psp-key-1',
-  createdAt: T0 + 5,
-  settledAt: T0 + 30,
-};
-const PAYMENT: PaymentRecord = {
-  id: 'p1',
-  merchantId: 'm1',
-  transactionId: 'order-1',
-  ...AMOUNT,
-  status: 'CAPTURED',
-  authorizedMinor: 1_050,
-  capturedMinor: 1_050,
-  refundedMinor: 0,
-  reservedMinor: 0,
-};
-const EXECUTION = {
-  reference: 'e1',
-  kind: 'charge',
-  ...AMOUNT,
-  idempotencyKey: 'psp-key-1',
-  at: new Date(T0 + 20).toISOString(),
-} as const;
-const REQUEST = {
-  method: 'POST',
-  path: '/v1/charges',
-  reference: 'e1',
-  idempotencyKey: 'psp-key-1',
-  at: new Date(T0 + 15).toISOString(),
-};
-const LEG = { entryId: 'e1', currency: 'EUR' };
-const EVENT = { id: 'o1', entryId: 'e1', type: 'charge.succeeded', version: 2 };
-
-/** One payment that was charged once and answered twice, with nothing wrong. */
-const GOOD: Evidence = {
-  events: [ask(1, 0), told(1, 40, DONE), ask(2, 50), told(2, 60, { ...DONE, outcome: 'REPLAYED' })],
-  healedAt: T0 + 10_000,
-  entries: [ENTRY],
-  payments: [PAYMENT],
-  postings: [
-    { ...LEG, account: 'psp_clearing', signedMinor: 1_050 },
-    { ...LEG, account: 'merchant_payable', signedMinor: -1_050 },
-  ],
-  outbox: [EVENT],
-  executions: [EXECUTION],
-  requests: [REQUEST],
-};
-
-const declined: Partial<Evidence> = {
-  events: [ask(1, 0), told(1, 40, DECLINED)],
-  entries: [{ ...ENTRY, state: 'DECLINED', declineCode: 'do_not_honor' }],
-  payments: [{ ...PAYMENT, status: 'DECLINED', authorizedMinor: 0, capturedMinor: 0 }],
-  postings: [],
-  outbox: [{ ...EVENT, type: 'charge.declined' }],
-  executions: [],
-};
+import {
+  again,
+  ask,
+  cardAsked,
+  DECLINED,
+  DONE,
+  DONE_MOVE,
+  declined,
+  ENTRY,
+  EVENT,
+  EXECUTION,
+  GOOD,
+  MOVE,
+  mostlyRefused,
+  overtaken,
+  PAYMENT,
+  READ,
+  REDIS_DOWN,
+  REQUEST,
+  refusedWithoutRedis,
+  T0,
+  TAKEN_OVER,
+  told,
+  twice,
+  UNKNOWN,
+} from './good-history.ts';
+import type { Evidence } from './records.ts';
+import { spilledIn } from './secrets.ts';
 
 test('a history without fault is not complained about', () => {
   expect(check(GOOD)).toMatchObject({ violations: [], concluded: 1 });
   expect(check({ ...GOOD, ...declined }).violations).toEqual([]);
+  expect(check({ ...GOOD, ...overtaken }).violations).toEqual([]);
 });
 
-const again = (...more: Event[]): Partial<Evidence> => ({ events: [...GOOD.events, ...more] });
+test('what is planted is found in a text, and so is a statement', () => {
+  const secrets = new Map([['hunter2', 'a password']]);
+  expect(spilledIn('postgres://shop:hunter2@db failed', secrets)).toEqual(['a password']);
+  expect(spilledIn('query: update journal_entries set …', secrets)).toEqual(['a statement']);
+  expect(spilledIn('a payment was taken', secrets)).toEqual([]);
+});
 
 /** What was planted, and the promise that it breaks. */
 const PLANTED: readonly (readonly [string, string, Partial<Evidence>])[] = [
@@ -186,8 +115,37 @@ const PLANTED: readonly (readonly [string, string, Partial<Evidence>])[] = [
   ],
   ['P15', 'a second PSP key', { requests: [REQUEST, { ...REQUEST, idempotencyKey: 'psp-key-2' }] }],
   ['P16', 'postings that do not balance', { postings: GOOD.postings.slice(0, 1) }],
+  ['P11', 'a second execution while Redis was down', { ...again(REDIS_DOWN), ...twice() }],
+  ['P11', 'nothing is decided while only Redis is down', { events: refusedWithoutRedis() }],
+  [
+    'P13',
+    'an owner that comes back after another took over',
+    { ...overtaken, moves: [MOVE, TAKEN_OVER, { ...DONE_MOVE, at: T0 + 9_100 }] },
+  ],
+  [
+    'P13',
+    'a send by one that woke up, seconds after another took over',
+    { ...overtaken, sends: [{ at: T0 + 9_500, server: 's1', reference: 'e1' }] },
+  ],
+  ['P13', 'an answer to a superseded attempt that is lost', { ...overtaken, observations: [] }],
+  ['P13', 'a move of what has ended', { moves: [MOVE, DONE_MOVE, { ...MOVE, state: 'FAILED' }] }],
   ['P17', 'a transition without its event', { outbox: [] }],
-  ['P18', 'a request that hangs when all is well', again(ask(3, 11_000), told(3, 20_000, DONE))],
+  ['P17', 'an event that no reader gets', { reads: [] }],
+  ['P17', 'an event that a reader gets twice', { reads: [READ, READ] }],
+  [
+    'P17',
+    'events in another order',
+    {
+      outbox: [EVENT, { ...EVENT, id: 'o2', entryId: 'e0', position: 2 }],
+      reads: [{ ...READ, id: 'o2' }, READ],
+    },
+  ],
+  ['P17', 'an event without its place', { outbox: [{ ...EVENT, position: null }] }],
+  ['P18', 'a request that hangs when all is well', again(ask(3, 11_000), told(3, 27_000, DONE))],
+  ['P19', 'an API key in a log', { spills: [{ what: 'an API key', where: 'the log of s1' }] }],
+  ['P19', 'a card number that was taken', { events: [cardAsked(), told(1, 40, DONE)] }],
+  ['log', 'a command that spans slots', { complaints: ['ReplyError: CROSSSLOT Keys in request'] }],
+  ['liveness', 'a server that mostly refuses', { events: mostlyRefused() }],
   [
     'liveness',
     'an intent that is never answered',

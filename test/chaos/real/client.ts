@@ -1,12 +1,15 @@
+import { closeSync, createReadStream, openSync, writeSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import type { Merchant } from './places.ts';
 import type { Ask, Event, Field, Heard } from './records.ts';
-import type { Server } from './server.ts';
-import type { Merchant } from './world.ts';
+import type { Canaries } from './secrets.ts';
 
 const INPUTS: Readonly<Record<Exclude<Field, 'cancelByIdempotencyKey'>, string>> = {
   createPayment: 'CreatePaymentInput',
   capturePayment: 'CapturePaymentInput',
   voidPayment: 'VoidPaymentInput',
   refundPayment: 'RefundPaymentInput',
+  confirmPayment: 'ConfirmPaymentInput',
 };
 const PAYLOAD = `{ payment { id status }
   userErrors { code ... on PaymentDeclined { declineCode } } idempotency { outcome } }`;
@@ -19,24 +22,49 @@ function documentFor(field: Field): string {
     ${field}(idempotencyKey: $key, input: $input) ${PAYLOAD} }`;
 }
 
-/** Everything that clients ask and hear, in the order in which it happens to them. */
+/**
+ * Everything that clients ask and hear and what was done to the world, in the order in which it
+ * happened to them: a line each in a file, so that nothing of it is lost with this process.
+ */
 export class History {
-  readonly events: Event[] = [];
+  readonly file: string;
+  readonly #descriptor: number;
   #asked = 0;
 
+  constructor(file: string) {
+    this.file = file;
+    this.#descriptor = openSync(file, 'a');
+  }
+
   note(what: string): void {
-    this.events.push({ kind: 'struck', at: Date.now(), what });
+    this.add({ kind: 'note', at: Date.now(), what });
   }
 
   begin(ask: Omit<Ask, 'kind' | 'id' | 'at'>): Ask {
     this.#asked += 1;
     const noted: Ask = { kind: 'ask', id: this.#asked, at: Date.now(), ...ask };
-    this.events.push(noted);
+    this.add(noted);
     return noted;
   }
 
   end(id: number, heard: Heard): void {
-    this.events.push({ kind: 'told', id, at: Date.now(), heard });
+    this.add({ kind: 'told', id, at: Date.now(), heard });
+  }
+
+  add(event: Event): void {
+    writeSync(this.#descriptor, `${JSON.stringify(event)}\n`);
+  }
+
+  /** All of it so far. */
+  async read(): Promise<readonly Event[]> {
+    const lines = createInterface({ input: createReadStream(this.file) });
+    const events: Event[] = [];
+    for await (const line of lines) events.push(JSON.parse(line) as Event);
+    return events;
+  }
+
+  close(): void {
+    closeSync(this.#descriptor);
   }
 }
 
@@ -47,22 +75,25 @@ export interface Request {
   readonly input: Readonly<Record<string, unknown>>;
 }
 
+/** Where a client asks, and what no answer may hold. */
+export interface Door {
+  readonly name: string;
+  readonly url: string;
+}
+
 /** Sends one request, once, and writes down both ends of it. @param patienceMs when it hangs up */
 export async function send(
-  history: History,
-  server: Server,
+  { history, canaries }: { readonly history: History; readonly canaries: Canaries },
+  door: Door,
   { merchant, key, field, input }: Request,
   patienceMs: number,
 ): Promise<Heard> {
-  const ask = { merchantId: merchant.id, key, field, input, server: server.name };
+  const ask = { merchantId: merchant.id, key, field, input, server: door.name };
   const { id } = history.begin(ask);
   const variables = field === 'cancelByIdempotencyKey' ? { key, ...input } : { key, input };
-  const heard = await exchange(
-    server.url,
-    merchant.apiKey,
-    documentFor(field),
-    variables,
-    patienceMs,
+  const call = { query: documentFor(field), variables };
+  const heard = await exchange(door.url, merchant.apiKey, call, patienceMs, (text) =>
+    canaries.look(text, `an answer of ${door.name}`),
   );
   history.end(id, heard);
   return heard;
@@ -82,18 +113,20 @@ interface Payload {
 async function exchange(
   url: string,
   apiKey: string,
-  query: string,
-  variables: object,
+  call: object,
   patienceMs: number,
+  onText: (text: string) => void,
 ): Promise<Heard> {
   try {
     const response = await fetch(`${url}/graphql`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${apiKey}` },
-      body: JSON.stringify({ query, variables }),
+      body: JSON.stringify(call),
       signal: AbortSignal.timeout(patienceMs),
     });
-    return heardIn(response.status, (await response.json()) as Body);
+    const text = await response.text();
+    onText(text);
+    return heardIn(response.status, JSON.parse(text) as Body);
   } catch (error) {
     return { kind: 'broken', why: String((error as Error).cause ?? error).slice(0, 120) };
   }

@@ -32,7 +32,7 @@ export function checkJournal(evidence: Evidence): readonly Violation[] {
   const events = groupBy(evidence.outbox, ({ entryId }) => entryId);
   for (const entry of evidence.entries) {
     const executed = byReference.has(entry.id);
-    checkEntry(entry, executed, report);
+    checkEntry(entry, executed, evidence.mayNeedReview, report);
     checkPostings(entry, postings.get(entry.id) ?? [], report);
     checkEvents(
       entry,
@@ -66,13 +66,16 @@ function checkExecutions(
 function checkEntry(
   { key, state, source, reason, operation }: EntryRecord,
   executed: boolean,
+  mayNeedReview: boolean,
   report: Report,
 ): void {
   if (OPEN.has(state)) report('P10', `still ${state}`, key);
-  if (state === 'IN_REVIEW') report('P10', `in review: ${reason}`, key);
+  const isReview = state === 'IN_REVIEW';
+  if (isReview && !(mayNeedReview && reason !== null)) report('P10', `in review: ${reason}`, key);
   if (operation === 'CANCEL' || operation === 'CONFIRM') return;
   if (state === 'SUCCEEDED' && !executed) report('P3', 'succeeded without an execution', key);
-  if (state !== 'SUCCEEDED' && executed)
+  // What the PSP shows too late, a person has to find.
+  if (state !== 'SUCCEEDED' && executed && !(isReview && mayNeedReview))
     report(
       state === 'DECLINED' || state === 'FAILED' ? 'P4' : 'P5',
       `${state} (${source}) and executed`,

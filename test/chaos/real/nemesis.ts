@@ -5,15 +5,14 @@ import type { Random } from './random.ts';
 import type { Server } from './server.ts';
 import type { World } from './world.ts';
 
-const HIT_WITHIN_MS = 8_000;
+const HIT_WITHIN_MS = 6_000;
 
 /** How often each cell was hit; and who strikes next. */
 export class Tally {
   readonly #hits: Map<string, number>;
   readonly #tried = new Map<string, number>();
   readonly #cells: readonly Cell[];
-  readonly #taken = new Set<string>();
-  #shared: string | undefined;
+  readonly #taken = new Set<Cell>();
 
   constructor(cells: readonly Cell[]) {
     this.#cells = cells;
@@ -34,23 +33,22 @@ export class Tally {
 
   /** The cell that was hit and tried the least, of those that may be struck now. */
   take(random: Random): Cell | undefined {
+    const busy = new Set([...this.#taken].map(({ shared }) => shared));
     const free = this.#cells.filter(
-      ({ id, shared }) => !this.#taken.has(id) && !(shared && this.#shared !== undefined),
+      (cell) => !this.#taken.has(cell) && !(cell.shared !== undefined && busy.has(cell.shared)),
     );
     const rank = ({ id }: Cell) => (this.#hits.get(id) ?? 0) * 4 + (this.#tried.get(id) ?? 0);
     const least = Math.min(...free.map(rank));
     const chosen = random.one(free.filter((cell) => rank(cell) === least));
     if (chosen === undefined) return undefined;
-    this.#taken.add(chosen.id);
+    this.#taken.add(chosen);
     this.#tried.set(chosen.id, (this.#tried.get(chosen.id) ?? 0) + 1);
-    if (chosen.shared) this.#shared = chosen.id;
     return chosen;
   }
 
-  giveBack({ id }: Cell, hit: boolean): void {
-    this.#taken.delete(id);
-    if (this.#shared === id) this.#shared = undefined;
-    if (hit) this.#hits.set(id, (this.#hits.get(id) ?? 0) + 1);
+  giveBack(cell: Cell, hit: boolean): void {
+    this.#taken.delete(cell);
+    if (hit) this.#hits.set(cell.id, (this.#hits.get(cell.id) ?? 0) + 1);
   }
 }
 
@@ -80,23 +78,24 @@ export async function haunt(server: Server, strikes: Strikes): Promise<void> {
     // A server that never gets to work shows nothing: time for its end to be seen, and to serve.
     await sleep(100);
     await server.ready();
-    await sleep(random.between(500, 1_200));
+    await sleep(random.between(200, 700));
   }
 }
 
 async function strikeAt(server: Server, cell: Cell, strikes: Strikes): Promise<boolean> {
   const { world, history, random } = strikes;
   await server.ready();
-  const armed = server.arm(cell.point, cell.action, HIT_WITHIN_MS);
-  if (cell.point === 'draining') setTimeout(() => server.signal('SIGTERM'), 50);
-  if (!(await armed)) return false;
-  history.note(`${cell.id} at ${server.name}`);
+  const detail = await server.arm(cell.point, cell.action, HIT_WITHIN_MS);
+  if (detail === undefined) return false;
+  const at = Date.now();
   try {
     await cell.strike(world, server, random);
   } finally {
     if (cell.action === 'hold') server.release();
     await cell.heal(world, server);
   }
-  history.note(`${cell.id} at ${server.name} is over`);
+  const { id, point, action } = cell;
+  const until = Date.now();
+  history.add({ kind: 'struck', at, until, cell: id, server: server.name, point, action, detail });
   return true;
 }

@@ -10,7 +10,7 @@ const TABLE = [
   ['T1', 'the entry is about to be written', 'C'],
   ['T1-sent', 'the statement is on its way', 'C'],
   ['T1-done', 'the entry is committed, nothing is sent', 'C'],
-  ['psp-headers', 'the head of the PSP request is written', 'D'],
+  ['psp-headers', 'the head of the PSP request is about to be written', 'D'],
   ['psp-body', 'the PSP request is written', 'D'],
   ['psp-status', 'the head of the PSP answer is read', 'D'],
   ['psp-answer', 'the PSP answer is read', 'D'],
@@ -20,13 +20,19 @@ const TABLE = [
   ['remember', 'the store is about to be told the answer', 'F'],
   ['remembered', 'the store has the answer', 'F'],
   ['unlocked', 'the store has the key back', 'F'],
+  ['numbered', 'events have their positions, and nobody is told', 'F'],
   ['reply', 'half of the answer is written to the client', 'G'],
+  ['draining', 'SIGTERM has come', 'G'],
   ['taken-over', 'recovery has taken entries over', 'H'],
   ['asked', 'the PSP has answered recovery', 'H'],
-  ['draining', 'SIGTERM has come', 'G'],
+  ['webhook', 'a webhook is believed, nothing is written', 'W'],
+  ['webhook-kept', 'a webhook and what it did are committed', 'W'],
+  ['migrating', 'a starting server asks how far the tables are', 'S'],
+  ['boot', 'a starting server is about to listen', 'S'],
 ] as const;
 
 export type Point = (typeof TABLE)[number][0];
+/** Of the fault matrix; S: a start. */
 export type Step = (typeof TABLE)[number][2];
 
 export const POINTS: readonly Point[] = TABLE.map(([point]) => point);
@@ -39,6 +45,6 @@ export function stepOf(point: Point): Step {
 
 /**
  * What a server does to itself at a point: dies, stands still until it is woken, is busy for some
- * time, or holds the request until it is told to go on.
+ * time, holds the request until it is told to go on, or nothing.
  */
-export type Action = 'kill' | 'stop' | 'block' | 'hold';
+export type Action = 'kill' | 'stop' | 'block' | 'hold' | 'nothing';

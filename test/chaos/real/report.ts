@@ -2,6 +2,14 @@ import type { RunResult } from './run.ts';
 import { timeline } from './timeline.ts';
 
 const MOST_SHOWN = 20;
+/** At each end of a timeline. */
+const MOST_LINES = 40;
+
+function shortened(lines: readonly string[]): readonly string[] {
+  if (lines.length <= 2 * MOST_LINES) return lines;
+  const left = lines.length - 2 * MOST_LINES;
+  return [...lines.slice(0, MOST_LINES), `… ${left} more …`, ...lines.slice(-MOST_LINES)];
+}
 
 /** What a run came to, in lines. */
 export function report({
@@ -11,6 +19,7 @@ export function report({
   unhit,
   missing,
   quietMs,
+  chaosMs,
 }: RunResult): readonly string[] {
   const { violations, counts, concluded } = verdict;
   const first = violations.find(({ key }) => key !== undefined)?.key;
@@ -21,13 +30,13 @@ export function report({
     ...(missing === 0 ? [] : [`TOO FEW INTENTS: ${missing} were not begun`]),
     'counts:',
     ...Object.entries(counts).map(([name, count]) => `  ${String(count).padStart(7)} ${name}`),
-    `final answers: ${(concluded * 100).toFixed(2)} % of the intents; nothing open ${Math.round(quietMs / 1_000)} s after the last fault`,
+    `final answers: ${(concluded * 100).toFixed(2)} % of the intents; ${Math.round(chaosMs / 1_000)} s of faults; nothing open ${Math.round(quietMs / 1_000)} s after them`,
     `violations: ${violations.length}`,
     ...violations
       .slice(0, MOST_SHOWN)
       .map(({ promise, what, key }) => `  ${promise} ${key ?? ''}: ${what}`),
     ...(first === undefined
       ? []
-      : ['the first of them:', ...timeline(evidence, first).map((line) => `  ${line}`)]),
+      : ['the first of them:', ...shortened(timeline(evidence, first)).map((line) => `  ${line}`)]),
   ];
 }

@@ -2,35 +2,49 @@ import diagnostics from 'node:diagnostics_channel';
 import { writeSync } from 'node:fs';
 import { ServerResponse } from 'node:http';
 import { createInterface } from 'node:readline';
+import { GraphQLServer } from '../../../src/graphql/index.ts';
 import { GraphQLEndpoint, HttpServer } from '../../../src/http/index.ts';
 import {
   PostgresCancels,
   PostgresFollowUps,
+  PostgresInbox,
   PostgresJournal,
 } from '../../../src/postgres/index.ts';
 import { RedisStore } from '../../../src/redis/index.ts';
+import { Feed } from '../../../src/workers/index.ts';
 import type { Action, Point } from './points.ts';
 
 /**
  * The server as it is (`semel serve`), with a blow that can be armed at one point at a time. The
  * points lie around the ports and in the HTTP client's own diagnostics: the product has none.
  *
- * Standard input brings `arm <point> <action>`, `disarm` and `go`; file descriptor 3 takes `hit
- * <point>` before the blow falls. Without its parent it ends at once.
+ * Standard input brings `arm <point> <action>`, `disarm` and `go`, and the variable ARMED `<point>
+ * <action>` for a start; file descriptor 3 takes `hit <point> <detail>` before the blow falls. Without
+ * its parent it ends at once.
  */
 const REPORTS = 3;
 const BUSY_MS = 2_000;
 /** No request is held for longer, should nobody say `go`. */
 const HELD_MS = 5_000;
 
-let armed: { readonly point: Point; readonly action: Action } | undefined;
+interface Blow {
+  readonly point: Point;
+  readonly action: Action;
+}
+
+function blowIn(text: string): Blow | undefined {
+  const [point, action] = text.split(' ');
+  return action === undefined ? undefined : { point: point as Point, action: action as Action };
+}
+
+let armed = blowIn(process.env['ARMED'] ?? '');
 let goOn: () => void = () => {};
 
-function takes(point: Point): Action | undefined {
+function takes(point: Point, detail = ''): Action | undefined {
   if (armed?.point !== point) return undefined;
   const { action } = armed;
   armed = undefined;
-  writeSync(REPORTS, `hit ${point}\n`);
+  writeSync(REPORTS, `hit ${point} ${detail}\n`);
   return action;
 }
 
@@ -48,8 +62,8 @@ function pass(point: Point): void {
   if (action !== undefined) strike(action);
 }
 
-async function reach(point: Point): Promise<void> {
-  const action = takes(point);
+async function reach(point: Point, detail?: string): Promise<void> {
+  const action = takes(point, detail);
   if (action === 'hold') {
     await new Promise<void>((resolve) => {
       goOn = resolve;
@@ -67,6 +81,8 @@ interface Around {
   readonly after?: Point;
   /** Whether `after` is reached, by what came back. */
   readonly if?: (came: never) => boolean;
+  /** What there is to say of it. */
+  readonly detail?: (...given: never[]) => string;
 }
 
 /** Puts points around a method of a class. */
@@ -75,7 +91,8 @@ function around(type: { readonly prototype: object }, method: string, points: Ar
   const original = prototype[method];
   if (original === undefined) throw new Error(`there is no method ${method}`);
   prototype[method] = async function (...given) {
-    if (points.before !== undefined) await reach(points.before);
+    const detail = points.detail?.(...(given as never[]));
+    if (points.before !== undefined) await reach(points.before, detail);
     const coming = original.apply(this, given);
     if (points.sent !== undefined) soon(points.sent);
     const came = await coming;
@@ -83,6 +100,11 @@ function around(type: { readonly prototype: object }, method: string, points: Ar
     if (points.after !== undefined && counts) await reach(points.after);
     return came;
   };
+}
+
+interface Told {
+  readonly hold: { readonly entry: { readonly id: string; readonly attempt: number } };
+  readonly conclusion: { readonly state: string; readonly source: string | null };
 }
 
 const T1 = { before: 'T1', sent: 'T1-sent', after: 'T1-done' } as const;
@@ -96,7 +118,13 @@ around(RedisStore, 'claim', {
 around(PostgresJournal, 'open', T1);
 around(PostgresFollowUps, 'open', T1);
 around(PostgresCancels, 'cancel', T1);
-around(PostgresJournal, 'settle', { before: 'T2', sent: 'T2-sent', after: 'T2-done' });
+around(PostgresJournal, 'settle', {
+  before: 'T2',
+  sent: 'T2-sent',
+  after: 'T2-done',
+  detail: ({ entry }: Told['hold'], { state, source }: Told['conclusion']) =>
+    [entry.id, entry.attempt, state, source].join(' '),
+});
 around(RedisStore, 'settle', { before: 'remember', after: 'remembered' });
 around(RedisStore, 'release', { after: 'unlocked' });
 around(PostgresJournal, 'takeOver', {
@@ -104,6 +132,16 @@ around(PostgresJournal, 'takeOver', {
   if: (taken: readonly unknown[]) => taken.length > 0,
 });
 around(HttpServer, 'drain', { sent: 'draining' });
+around(PostgresInbox, 'find', { before: 'webhook' });
+around(PostgresInbox, 'keep', { after: 'webhook-kept' });
+around(GraphQLServer, 'start', { before: 'boot' });
+
+const { wake } = Feed.prototype;
+Feed.prototype.wake = function (this: Feed, ends) {
+  pass('numbered');
+  wake.call(this, ends);
+};
+diagnostics.subscribe('net.client.socket', () => soon('migrating'));
 
 const end = ServerResponse.prototype.end;
 ServerResponse.prototype.end = function (this: ServerResponse, ...given: unknown[]) {
@@ -119,7 +157,7 @@ ServerResponse.prototype.end = function (this: ServerResponse, ...given: unknown
   return end.apply(this, given as never);
 } as typeof end;
 
-interface Told {
+interface Spoken {
   readonly request: { readonly method: string; readonly body: unknown };
 }
 const PSP_POINTS = {
@@ -130,7 +168,7 @@ const PSP_POINTS = {
 } as const;
 for (const [channel, point] of Object.entries(PSP_POINTS)) {
   diagnostics.subscribe(channel, (message) => {
-    const { method } = (message as Told).request;
+    const { method } = (message as Spoken).request;
     if (method === 'POST') pass(point);
     else if (point === 'psp-answer') pass('asked');
   });
@@ -139,7 +177,7 @@ for (const [channel, point] of Object.entries(PSP_POINTS)) {
 createInterface({ input: process.stdin })
   .on('line', (line) => {
     const [word, point, action] = line.split(' ');
-    if (word === 'arm') armed = { point: point as Point, action: action as Action };
+    if (word === 'arm') armed = blowIn(`${point} ${action}`);
     if (word === 'disarm') armed = undefined;
     if (word === 'go') goOn();
   })

@@ -14,11 +14,18 @@ export function timeline(evidence: Evidence, key: string): readonly string[] {
   const times = own.map(({ at }) => at).filter(Number.isFinite);
   const [from, to] = [Math.min(...times) - AROUND_MS, Math.max(...times) + AROUND_MS];
   const faults = evidence.events.flatMap((event): Line[] =>
-    event.kind === 'struck' && event.at >= from && event.at <= to
-      ? [{ at: event.at, text: `  fault: ${event.what}` }]
+    (event.kind === 'struck' ? event.until : event.at) >= from && event.at <= to
+      ? [...ofWorld(event)]
       : [],
   );
   return [...own, ...faults].sort((a, b) => (a.at < b.at ? -1 : 1)).map(shown);
+}
+
+function ofWorld(event: Event): readonly Line[] {
+  if (event.kind === 'note') return [{ at: event.at, text: `  ${event.what}` }];
+  if (event.kind !== 'struck') return [];
+  const { at, until, cell, server } = event;
+  return [{ at, text: `  ${cell} at ${server}, for ${until - at} ms` }];
 }
 
 function shown({ at, text }: Line): string {

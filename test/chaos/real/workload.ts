@@ -1,34 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type History, type Request, send } from './client.ts';
+import { type Door, type History, type Request, send } from './client.ts';
 import { decisionIn, isOver } from './decided.ts';
+import { alteredFrom, CARDS, cancelling, newOrder, SHARES } from './orders.ts';
 import type { Random } from './random.ts';
 import type { Heard } from './records.ts';
+import type { Canaries } from './secrets.ts';
 import type { World } from './world.ts';
 
-const PATIENCE_MS = 8_000;
-const CURRENCIES = ['EUR', 'USD', 'JPY', 'KWD'] as const;
-/** What the PSP does with a charge; the plain one more often than any other. */
-const SOURCES = [
-  ...Array.from({ length: 10 }, () => 'pm_ok'),
-  'pm_declined',
-  'pm_insufficient_funds',
-  'pm_slow_300',
-  'pm_execute_then_hang',
-  'pm_execute_then_reset',
-  'pm_execute_then_500',
-  'pm_execute_then_truncate',
-  'pm_execute_then_garbage',
-  'pm_fail_before_500',
-  'pm_rate_limited_1',
-  'pm_pending_800',
-  'pm_execute_late_2500',
-] as const;
-const SHARES = { storm: 0.1, altered: 0.05, hangUp: 0.05, replay: 0.3, cancel: 0.08, shared: 0.03 };
+/** How long a client waits for an answer, in ms: among faults, and when all is well. */
+const PATIENCE_MS = { faults: 6_000, quiet: 20_000 } as const;
 
 /** What the clients share. */
 export interface Shop {
   readonly world: World;
   readonly history: History;
+  readonly canaries: Canaries;
   /** False: no new intents, but what was begun is brought to its end. */
   open: boolean;
   /** After this moment, in ms since the epoch, nothing is asked any more. */
@@ -42,39 +28,59 @@ export async function shopAs(shop: Shop, name: string, random: Random): Promise<
   for (let order = 1; shop.open; order += 1) await story(shop, `${name}-${order}`, random);
 }
 
-async function story(shop: Shop, key: string, random: Random): Promise<void> {
+/** One payment, and what follows from it. */
+export async function story(shop: Shop, key: string, random: Random): Promise<void> {
   const merchant = random.one(shop.world.merchants);
-  const amount = { amountMinor: random.between(1, 50_000), currency: random.one(CURRENCIES) };
-  const manual = random.chance(0.35);
-  const input = {
-    amount,
-    paymentMethod: random.one(SOURCES),
-    captureMode: manual ? 'MANUAL' : 'AUTOMATIC',
-    ...(random.chance(SHARES.shared) ? { transactionId: `order-${random.below(50)}` } : {}),
-  };
+  const { input, manual } = newOrder(random);
   const create: Request = { merchant, key, field: 'createPayment', input };
+  if (random.chance(SHARES.card)) await refuseCard(shop, create, random);
   if (random.chance(SHARES.shared)) {
     const other = random.one(shop.world.merchants.filter(({ id }) => id !== merchant.id));
-    await conclude(shop, { ...create, merchant: other }, random);
+    await concludeWithBuyer(shop, { ...create, merchant: other }, random);
   }
-  if (random.chance(SHARES.cancel)) {
+  if (input['paymentMethod'] !== 'pm_requires_action' && random.chance(SHARES.cancel)) {
     const paying = conclude(shop, create, random);
     await sleep(random.below(400));
     await conclude(shop, cancelling(create), random);
     await paying;
     return;
   }
-  const heard = await conclude(shop, create, random);
+  const heard = await concludeWithBuyer(shop, create, random);
   if (heard?.kind !== 'answered' || decisionIn(heard) !== 'SUCCEEDED') return;
   if (heard.paymentId !== null) await followUps(shop, create, heard.paymentId, manual, random);
 }
 
-const cancelling = ({ merchant, key }: Request): Request => ({
-  merchant,
-  key: `${key}-cancel`,
-  field: 'cancelByIdempotencyKey',
-  input: { cancels: key },
-});
+/** A card number where none belongs: it is refused, and the key is as good as new. */
+async function refuseCard(shop: Shop, create: Request, random: Random): Promise<void> {
+  const [spaced, plain] = CARDS;
+  const input = random.chance(0.5)
+    ? { ...create.input, metadata: { note: `card ${spaced}` } }
+    : { ...create.input, paymentMethod: plain };
+  const key = `${create.key}-card`;
+  await conclude(shop, { ...create, key, input }, random);
+}
+
+/** A payment that waits for the buyer is confirmed, as often as it takes. */
+async function concludeWithBuyer(
+  shop: Shop,
+  create: Request,
+  random: Random,
+): Promise<Heard | undefined> {
+  const heard = await conclude(shop, create, random);
+  if (heard?.kind !== 'answered' || heard.status !== 'REQUIRES_ACTION') return heard;
+  for (let number = 0; heard.paymentId !== null; number += 1) {
+    const input = { paymentId: globalId(heard.paymentId) };
+    const key = `${create.key}-confirm-${number}`;
+    const told = await conclude(shop, { ...create, key, field: 'confirmPayment', input }, random);
+    const again = await conclude(shop, create, random);
+    if (again?.kind !== 'answered' || again.status !== 'REQUIRES_ACTION') return again;
+    if (told === undefined) return undefined;
+    await sleep(200);
+  }
+  return heard;
+}
+
+const globalId = (id: string): string => Buffer.from(`Payment:${id}`).toString('base64url');
 
 /** Captures in parts, a void or refunds, some of them at one time. */
 async function followUps(
@@ -85,13 +91,12 @@ async function followUps(
   random: Random,
 ): Promise<void> {
   const whole = input['amount'] as { amountMinor: number; currency: string };
-  const paymentId = Buffer.from(`Payment:${id}`).toString('base64url');
   const part = () => ({ ...whole, amountMinor: random.between(1, whole.amountMinor) });
   const made = (field: Request['field'], number: number, more: object = {}): Request => ({
     merchant,
     key: `${key}-${field}-${number}`,
     field,
-    input: { paymentId, ...more },
+    input: { paymentId: globalId(id), ...more },
   });
   const several = async (field: Request['field'], most: number) => {
     const requests = Array.from({ length: random.between(1, most) }, (_, number) =>
@@ -104,12 +109,29 @@ async function followUps(
   if (random.chance(0.4)) await several('refundPayment', 3);
 }
 
+/** One of many that come at once. */
+export async function rushIn(shop: Shop, key: string, random: Random): Promise<void> {
+  const merchant = random.one(shop.world.merchants);
+  const input = { ...newOrder(random).input, paymentMethod: 'pm_ok' };
+  await conclude(shop, { merchant, key, field: 'createPayment', input }, random);
+}
+
 /** Asks until there is nothing more to ask under the key: across servers, by storms, with repeats. */
 async function conclude(shop: Shop, request: Request, random: Random): Promise<Heard | undefined> {
   shop.begun += 1;
-  const { history, world } = shop;
-  const ask = (one: Request = request, patienceMs = PATIENCE_MS) =>
-    send(history, random.one(world.servers), one, patienceMs);
+  const { doors } = shop.world;
+  let dead: Door | undefined;
+  const ask = async (
+    one: Request = request,
+    ms: number = PATIENCE_MS[shop.open ? 'faults' : 'quiet'],
+  ) => {
+    const others = doors.filter((door) => door !== dead);
+    const door = random.one(others.length === 0 ? doors : others);
+    const heard = await send(shop, door, one, ms);
+    // Whoever heard nothing asks another server next.
+    dead = heard.kind === 'broken' ? door : undefined;
+    return heard;
+  };
   if (random.chance(SHARES.hangUp)) await ask(request, random.between(10, 250));
   if (random.chance(SHARES.storm)) {
     await Promise.all(Array.from({ length: random.between(3, 8) }, () => ask()));
@@ -124,20 +146,7 @@ async function conclude(shop: Shop, request: Request, random: Random): Promise<H
       return heard;
     }
     if (Date.now() > shop.closesAt) return undefined;
-    await sleep(random.between(50, 150) * Math.min(tries, 8));
+    // Whoever is refused at once, or cannot connect, comes back slower each time.
+    await sleep(random.between(100, 250) * Math.min(tries, 8));
   }
-}
-
-/** The same key with another payload, by one minor unit, or another kind of payment method. */
-function alteredFrom(request: Request, random: Random): Request {
-  const { amount } = request.input as { amount?: { amountMinor: number } };
-  if (amount === undefined || request.field !== 'createPayment') {
-    return {
-      ...request,
-      field: 'createPayment',
-      input: { amount: { amountMinor: 77_777, currency: 'EUR' }, paymentMethod: 'pm_ok' },
-    };
-  }
-  const other = { ...amount, amountMinor: amount.amountMinor + random.between(1, 9) };
-  return { ...request, input: { ...request.input, amount: other } };
 }

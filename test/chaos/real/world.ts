@@ -1,116 +1,166 @@
+import { randomBytes } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import postgres from 'postgres';
 import { migrationsFolder } from '../../../src/main/database.ts';
 import { Keys, migrate } from '../../../src/postgres/index.ts';
 import { type FaultProxy, startProxy } from '../../support/proxy.ts';
-import { makeTempDir } from '../../support/temp-dir.ts';
+import { makeTempDir, type TempDir } from '../../support/temp-dir.ts';
 import { startTestPostgres, type TestPostgres } from '../../support/with-postgres.ts';
-import { freePort, startTestRedis, type TestRedis } from '../../support/with-redis.ts';
-import { startTestSimulator, type TestSimulator } from '../../support/with-simulator.ts';
+import { freePort } from '../../support/with-redis.ts';
+import { beginAudit } from './audit.ts';
 import { bundleServer } from './bundle.ts';
+import type { Door } from './client.ts';
+import { Clock, findFaketime } from './clock.ts';
+import { CARDS, WORDS } from './orders.ts';
+import { type Merchant, TIMES, type Ways } from './places.ts';
+import { PROFILES, type ProfileName, PspWorld } from './psp-world.ts';
+import { type RedisName, type RedisWorld, startRedisWorld } from './redis-world.ts';
+import { Canaries } from './secrets.ts';
+import { Sends } from './sends.ts';
 import { Server } from './server.ts';
 
-/** Short times in the order that the configuration demands. */
-const TIMES = {
-  PSP_TIMEOUT_MS: '1500',
-  CLOCK_DRIFT_MS: '500',
-  LOCK_GRACE_MS: '1500',
-  RECOVER_AFTER_MS: '4000',
-  JOIN_WAIT_MS: '1000',
-  DRAIN_MS: '3000',
-} as const;
-/** Longer than the lock lives. */
-export const LONGER_THAN_LOCK_MS = 4_000;
-
-/** One server's ways to the others. */
-export interface Ways {
-  readonly postgres: FaultProxy;
-  readonly redis: FaultProxy;
-  readonly psp: FaultProxy;
-}
-
-export interface Merchant {
-  readonly id: string;
-  readonly apiKey: string;
+export interface WorldOptions {
+  readonly seed: number;
+  readonly servers: number;
+  readonly redis: RedisName;
+  readonly profile: ProfileName;
 }
 
 /** Everything that runs, and the ways between it. */
 export interface World {
   readonly postgres: TestPostgres;
-  readonly redis: { readonly primary: TestRedis; readonly replica: TestRedis };
-  /** Whether the servers' way to Redis leads to the replica. */
-  toReplica: boolean;
-  readonly simulator: TestSimulator;
+  readonly redis: RedisWorld;
+  readonly psp: PspWorld;
   readonly servers: readonly Server[];
+  /** Where clients ask, one for each server. */
+  readonly doors: readonly Door[];
   readonly merchants: readonly Merchant[];
-  readonly folder: string;
+  readonly canaries: Canaries;
+  readonly sends: Sends;
+  /** Of the logs and the history. */
+  readonly folder: TempDir;
+  /** False: no clock can jump here. */
+  readonly clocks: boolean;
   waysOf(server: Server): Ways;
+  /** Ten times as many clients, at once; returns soon. */
+  rush: () => Promise<void>;
   end(): Promise<void>;
 }
 
 const MERCHANTS = 3;
+const MOST_CONNECTIONS = '80';
 
-export async function startWorld(seed: number, servers: number): Promise<World> {
+export async function startWorld(options: WorldOptions): Promise<World> {
   const folder = await makeTempDir();
-  const [database, primary, replica, simulator] = await Promise.all([
-    startTestPostgres({ durable: true }),
-    startTestRedis(),
-    startTestRedis(),
-    startTestSimulator({ seed }),
+  const settings = { max_connections: MOST_CONNECTIONS };
+  const [database, redis, entry, ports] = await Promise.all([
+    startTestPostgres({ durable: true, settings }),
+    startRedisWorld(options.redis),
+    bundleServer(),
+    Promise.all(Array.from({ length: options.servers }, freePort)),
   ]);
-  await follow(replica, primary.port);
-  await migrate(database.url, migrationsFolder());
-  const merchants = await makeMerchants(database.url);
-  const entry = await bundleServer();
-  const ways = new Map<Server, Ways>();
-  const world = { toReplica: false };
-  const made: Server[] = [];
-  for (let number = 1; number <= servers; number += 1) {
-    const way: Ways = {
-      postgres: await startProxy(Number(new URL(database.url).port)),
-      redis: await startProxy(() => (world.toReplica ? replica.port : primary.port)),
-      psp: await startProxy(Number(new URL(simulator.url).port)),
-    };
-    const dataDir = join(folder.path, `server-${number}`);
-    await mkdir(dataDir);
-    const server = new Server({
-      name: `server-${number}`,
-      entry,
-      port: await freePort(),
-      logFile: join(folder.path, `server-${number}.log`),
-      env: { ...TIMES, DATA_DIR: dataDir, ...places(database.url, way) },
-    });
-    ways.set(server, way);
-    made.push(server);
-  }
-  await Promise.all(made.map((server) => server.ready()));
-  return Object.assign(world, {
-    postgres: database,
-    redis: { primary, replica },
-    simulator,
-    servers: made,
-    merchants,
-    folder: folder.path,
-    waysOf: (server: Server) => ways.get(server) as Ways,
-    end: async () => {
-      await Promise.all(made.map((server) => server.stop()));
-      for (const way of ways.values()) {
-        await Promise.all(Object.values(way).map((proxy: FaultProxy) => proxy.close()));
-      }
-      await Promise.all([primary.stop(), replica.stop(), simulator.stop(), database.remove()]);
+  let turn = 0;
+  const anyServer = await startProxy(() => ports[turn++ % ports.length] as number);
+  const secret = `whsec_${randomBytes(24).toString('base64')}`;
+  const profile = PROFILES[options.profile];
+  const psp = await PspWorld.open(
+    { seed: options.seed, folder: folder.path, profile },
+    {
+      url: `http://127.0.0.1:${anyServer.port}/webhooks/simulator`,
+      secret,
+      delayMs: 1_500,
+      order: 'shuffle',
     },
-  });
+  );
+  await migrate(database.url, migrationsFolder());
+  const canaries = new Canaries();
+  for (const card of CARDS) canaries.plant('a card number', card);
+  canaries.plant('words of a merchant', WORDS);
+  canaries.plant('the signing secret of webhooks', secret.slice('whsec_'.length));
+  const merchants = await makeMerchants(database.url);
+  for (const { apiKey } of merchants) canaries.plant('an API key', apiKey);
+  const library = findFaketime();
+  const sends = new Sends(join(folder.path, 'sends.jsonl'));
+  const built = { database, redis, psp, sends };
+  const made: { server: Server; ways: Ways }[] = [];
+  for (const [index, port] of ports.entries()) {
+    const name = `server-${index + 1}`;
+    const ways = await makeWays(built, name, port);
+    const login = await makeLogin(database.url, name, canaries);
+    await mkdir(join(folder.path, name));
+    const clock = library ? new Clock(library, join(folder.path, name, 'clock')) : undefined;
+    const env = {
+      ...TIMES,
+      ...profile.adapter,
+      DATA_DIR: join(folder.path, name),
+      DATABASE_URL: `postgres://${login}@127.0.0.1:${ways.postgres.port}/postgres`,
+      REDIS_URL: redis.url ?? `redis://127.0.0.1:${ways.redis?.port}`,
+      SIMULATOR_URL: `http://127.0.0.1:${ways.psp.port}`,
+      SIMULATOR_WEBHOOK_SECRET: secret,
+    };
+    const logFile = join(folder.path, `${name}.log`);
+    made.push({ server: new Server({ name, entry, port, logFile, env, clock }), ways });
+  }
+  const servers = made.map(({ server }) => server);
+  await Promise.all(servers.map((server) => server.ready()));
+  const waysOf = new Map(made.map(({ server, ways }) => [server, ways]));
+  return {
+    postgres: database,
+    redis,
+    psp,
+    servers,
+    doors: made.map(({ server: { name }, ways }) => {
+      return { name, url: `http://127.0.0.1:${ways.clients.port}` };
+    }),
+    merchants,
+    canaries,
+    sends,
+    folder,
+    clocks: library !== undefined,
+    rush: async () => {},
+    waysOf: (server) => waysOf.get(server) as Ways,
+    end: async () => {
+      await Promise.all(servers.map((server) => server.stop()));
+      const proxies = made.flatMap(({ ways }) => proxiesOf(ways));
+      await Promise.all([anyServer, ...proxies].map((proxy) => proxy.close()));
+      await Promise.all([redis.stop(), psp.stop(), database.remove()]);
+    },
+  };
 }
 
-function places(databaseUrl: string, way: Ways): Record<string, string> {
-  const url = new URL(databaseUrl);
-  url.port = String(way.postgres.port);
+export const proxiesOf = (ways: Ways): readonly FaultProxy[] =>
+  Object.values(ways).filter((way: FaultProxy | undefined) => way !== undefined);
+
+interface Built {
+  readonly database: TestPostgres;
+  readonly redis: RedisWorld;
+  readonly psp: PspWorld;
+  readonly sends: Sends;
+}
+
+async function makeWays(
+  { database, redis, psp, sends }: Built,
+  name: string,
+  port: number,
+): Promise<Ways> {
   return {
-    DATABASE_URL: url.href,
-    REDIS_URL: `redis://127.0.0.1:${way.redis.port}`,
-    SIMULATOR_URL: `http://127.0.0.1:${way.psp.port}`,
+    clients: await startProxy(port),
+    postgres: await startProxy(Number(new URL(database.url).port)),
+    psp: await startProxy(Number(new URL(psp.url).port), sends.of(name)),
+    redis: redis.url === undefined ? await startProxy(() => redis.port()) : undefined,
   };
+}
+
+/** A login that may only serve. @returns it with its password, as in a URL */
+async function makeLogin(url: string, server: string, canaries: Canaries): Promise<string> {
+  const password = randomBytes(18).toString('base64url');
+  canaries.plant('the password of the database', password);
+  const sql = postgres(url, { max: 1, onnotice: () => {} });
+  if (server === 'server-1') await beginAudit(sql);
+  await sql.unsafe(`create role "${server}" login password '${password}' in role semel_app`);
+  await sql.end();
+  return `${server}:${password}`;
 }
 
 async function makeMerchants(url: string): Promise<Merchant[]> {
@@ -124,14 +174,6 @@ async function makeMerchants(url: string): Promise<Merchant[]> {
   }
   await keys.close();
   return made;
-}
-
-/** @param of the port of a Redis, or null: of none */
-export async function follow(redis: TestRedis, of: number | null): Promise<void> {
-  const client = redis.client();
-  if (of === null) await client.replicaof('NO', 'ONE');
-  else await client.replicaof('127.0.0.1', of);
-  client.disconnect();
 }
 
 /** A connection for looking, past the proxies. */
