@@ -177,9 +177,9 @@ function concludeAnswer(
     case 'rejected':
       return { ...NOTHING, state: 'FAILED', source, reason: outcome.code };
     case 'pending': {
-      // That the PSP has it and waits is more than is known of UNKNOWN: the buyer may have to go on.
+      const state = source === 'SYNC' ? 'PENDING' : open;
       const { pspReference, nextActionUrl = null } = outcome;
-      return { ...undecided('PENDING', null, checks), pspReference, nextActionUrl };
+      return { ...undecided(state, null, checks), pspReference, nextActionUrl };
     }
     case 'unknown':
       return undecided(open, outcome.reason, checks);

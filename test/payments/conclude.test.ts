@@ -138,16 +138,10 @@ describe('what the PSP’s books say of an entry in doubt', () => {
   });
 
   test.each(['UNKNOWN', 'PENDING'] as const)('in %s, what is still open stays so', (state) => {
-    for (const kind of ['unknown', 'notSent', 'rejected'] as const) {
+    for (const kind of ['pending', 'unknown', 'notSent', 'rejected'] as const) {
       const found: Found = { kind: 'found', outcome: outcomes[kind] };
       expect(settles(found, { state, checks: 1 })).toMatchObject({ state, nextCheckMs: 10_000 });
     }
-    // The PSP has it in hand, and its buyer may have to go on: that is more than "unknown".
-    const pending: Found = { kind: 'found', outcome: outcomes.pending };
-    expect(settles(pending, { state, checks: 1 })).toMatchObject({
-      state: 'PENDING',
-      nextCheckMs: 10_000,
-    });
     const unreachable: Found = { kind: 'unreachable', reason: 'timeout' };
     expect(settles(unreachable, { state, checks: 2 })).toMatchObject({
       state,

@@ -55,7 +55,7 @@ describe('an entry', () => {
 
   const ways: Record<string, readonly string[]> = {
     SENDING: ['SENDING', 'SUCCEEDED', 'DECLINED', 'FAILED', 'UNKNOWN', 'PENDING'],
-    UNKNOWN: ['UNKNOWN', 'PENDING', 'SUCCEEDED', 'DECLINED', 'FAILED', 'IN_REVIEW'],
+    UNKNOWN: ['UNKNOWN', 'SUCCEEDED', 'DECLINED', 'FAILED', 'IN_REVIEW'],
     PENDING: ['PENDING', 'SUCCEEDED', 'DECLINED', 'FAILED', 'IN_REVIEW'],
     IN_REVIEW: ['IN_REVIEW'],
     SUCCEEDED: [],

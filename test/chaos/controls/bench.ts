@@ -3,9 +3,8 @@ import postgres from 'postgres';
 import type { Ended, Journal, NewPayment, Psp } from '../../../src/payments/index.ts';
 import type { JournalOptions } from '../../../src/postgres/index.ts';
 import { startTestSimulator } from '../../support/with-simulator.ts';
-import { beginAudit, readMoves } from '../real/audit.ts';
 import { check, type Violation } from '../real/checker.ts';
-import { tables } from '../real/evidence.ts';
+import { gatherFrom } from '../real/evidence.ts';
 import { groupBy } from '../real/group-by.ts';
 import type { Event, Evidence, Heard } from '../real/records.ts';
 import type { Build } from './build.ts';
@@ -43,7 +42,6 @@ export async function openBench({ product, migrations }: Build, url: string): Pr
   await product.migrate(url, migrations);
   const simulator = await startTestSimulator();
   const sql = postgres(url, { max: 2, onnotice: () => {} });
-  await beginAudit(sql);
   const psp = product.createSimulatorPsp({ url: simulator.url, timeoutMs: 5_000, settlingMs: 50 });
   const databases: { close(): Promise<void> }[] = [];
   const events: Event[] = [];
@@ -88,19 +86,7 @@ export async function openBench({ product, migrations }: Build, url: string): Pr
       }
     },
     violations: async (calm) => {
-      const evidence: Evidence = {
-        events,
-        healedAt: now(),
-        mayNeedReview: false,
-        ...(await tables(sql)),
-        executions: await simulator.executions(),
-        requests: await simulator.requests(),
-        moves: await readMoves(sql),
-        sends: [],
-        reads: [],
-        spills: [],
-        complaints: [],
-      };
+      const evidence = await gatherFrom(sql, simulator, events, now());
       const { violations } = check(evidence);
       return [...violations, ...executedTwice(evidence), ...(calm ? refusedInCalm(events) : [])];
     },

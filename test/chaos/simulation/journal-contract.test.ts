@@ -148,12 +148,8 @@ const sumsOf = (payment: Payment) => ({
   voids: payment.voidReserved,
 });
 
-const PENDING: Conclusion = {
-  ...UNKNOWN,
-  state: 'PENDING',
-  reason: null,
-  nextActionUrl: 'https://psp.invalid/',
-};
+const WAITS = { reason: null, nextActionUrl: 'https://psp.invalid/' };
+const PENDING: Conclusion = { ...UNKNOWN, ...WAITS, state: 'PENDING' };
 const FINGERPRINT = { version: 1, digest: createHash('sha256').update('other').digest() };
 /** The PSP's reference of an entry is its own: it does not stand in another's way. */
 const referenceOf = ({ idempotencyKey }: JournalEntry) => `ref-of-${idempotencyKey}`;
@@ -198,9 +194,10 @@ class Story {
   async #settle(): Promise<void> {
     const held = this.#pick(this.#holds);
     const paid = succeeded(referenceOf(held.entry));
-    // What the PSP has in hand never becomes unknown again.
+    // What the PSP has in hand never becomes unknown again, and what was unknown not pending.
     const less = held.entry.state === 'PENDING' ? PENDING : UNKNOWN;
-    const told = this.#pick([paid, paid, DECLINED, REJECTED, less, NOT_SENT, PENDING]);
+    const waits = held.entry.state === 'UNKNOWN' ? { ...UNKNOWN, ...WAITS } : PENDING;
+    const told = this.#pick([paid, paid, DECLINED, REJECTED, less, NOT_SENT, waits]);
     const settled = await this.#bench.journal.settle(held, told);
     const { leased: _, ...rest } = gist(settled);
     this.said.push({ ...rest, moved: settled.moved });

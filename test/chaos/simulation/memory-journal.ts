@@ -133,7 +133,7 @@ export class MemoryJournal implements Journal {
     const attempt = entry.attempt + 1;
     row.entry = { ...entry, state: 'SENDING', attempt, outcomeSource: null };
     row.entry = { ...row.entry, reason: null, settledAt: null };
-    this.#status(row, true, false);
+    this.#status(row, entry.state, false);
     return this.holdOf(row);
   }
 
@@ -147,7 +147,7 @@ export class MemoryJournal implements Journal {
     row.dueAt = row.leaseUntil;
     const state = wasSending ? 'UNKNOWN' : entry.state;
     row.entry = { ...entry, attempt: entry.attempt + 1, state };
-    this.#status(row, wasSending, false);
+    this.#status(row, entry.state, false);
     if (wasSending) row.events.push('UNKNOWN');
     if (wasSending && entry.operation === 'REFUND') row.postings.push('doubted');
     return { ...this.seen(row), ownerToken: row.owner, ageMs: now - row.sentAt, checks };
@@ -172,10 +172,10 @@ export class MemoryJournal implements Journal {
       settledAt: ended ? new Date(now) : null,
     };
     this.#sums(row, ended);
-    this.#status(row, from !== state, true, conclusion.nextActionUrl ?? null);
+    const changed = this.#status(row, from, true, conclusion.nextActionUrl);
     const flow = flowOf(from, row.entry);
     if (flow !== undefined) row.postings.push(flow);
-    if (from !== state && source !== 'NOT_SENT') row.events.push(state);
+    if (changed && source !== 'NOT_SENT') row.events.push(this.#eventOf(row.entry));
     if (row.entry.operation === 'CONFIRM' && ended) this.#hurryFirst(row.entry.paymentId);
   }
 
@@ -226,21 +226,38 @@ export class MemoryJournal implements Journal {
     });
   }
 
-  /** T2 alone says where the buyer has to go, and moves the status by a follow-up. */
-  #status({ entry }: Row, changed: boolean, concludes: boolean, url: string | null = null): void {
+  /** T2 alone says where the buyer has to go, and moves the status by a follow-up. True if something moved. */
+  #status(
+    { entry }: Row,
+    from: string,
+    concludes: boolean,
+    url: string | null | undefined = null,
+  ): boolean {
     const { operation, state, outcomeSource } = entry;
     const payment = this.payment(entry.paymentId);
     const first = isFirst(operation);
-    const nextActionUrl = first && concludes ? url : payment.nextActionUrl;
+    const open = state === 'UNKNOWN' || state === 'PENDING';
+    const told = url === undefined && open ? payment.nextActionUrl : (url ?? null);
+    const nextActionUrl = first && concludes ? told : payment.nextActionUrl;
     const followed = concludes ? statusBy(payment, operation, state) : payment.status;
     const status = first ? statusAfter(operation, state, outcomeSource, nextActionUrl) : followed;
+    const changed = from !== state || (first && from === 'UNKNOWN' && status !== payment.status);
     const version = payment.version + (changed ? 1 : 0);
     this.payments.set(payment.id, { ...payment, status, version, nextActionUrl });
+    return changed;
+  }
+
+  #eventOf({ operation, state, paymentId }: JournalEntry): string {
+    const waits = isFirst(operation) && this.payment(paymentId).status === 'REQUIRES_ACTION';
+    return waits ? 'PENDING' : state;
   }
 
   #hurryFirst(paymentId: string): void {
     for (const row of this.rowsOf(paymentId)) {
-      if (isFirst(row.entry.operation) && row.entry.state === 'PENDING') row.dueAt = this.now();
+      const open = row.entry.state === 'UNKNOWN' || row.entry.state === 'PENDING';
+      if (!isFirst(row.entry.operation) || !open) continue;
+      row.dueAt = this.now();
+      row.checks = 0;
     }
   }
 

@@ -68,7 +68,7 @@ export function checkPayment(payment: Payment): void {
 
 const NEXT: Readonly<Record<string, readonly string[]>> = {
   SENDING: ['SUCCEEDED', 'DECLINED', 'FAILED', 'UNKNOWN', 'PENDING'],
-  UNKNOWN: ['SUCCEEDED', 'DECLINED', 'FAILED', 'PENDING', 'IN_REVIEW'],
+  UNKNOWN: ['SUCCEEDED', 'DECLINED', 'FAILED', 'IN_REVIEW'],
   PENDING: ['SUCCEEDED', 'DECLINED', 'FAILED', 'IN_REVIEW'],
 };
 
@@ -96,7 +96,7 @@ export function checkEnd(
     const executions = psp.executions.filter(({ reference }) => ids.includes(reference));
     hold('P1', executions.length <= 1, `${executions.length} executions of ${key}`);
     const open = !['SUCCEEDED', 'DECLINED', 'FAILED', 'IN_REVIEW'].includes(entry.state);
-    const buyers = entry.state === 'PENDING' && !executions.length;
+    const buyers = isWaiting(journal, entry) && !executions.length;
     hold('P10', !open || buyers, `${key} is still ${entry.state}`);
     hold('P10', mayNeedReview || entry.state !== 'IN_REVIEW', `${key}: ${entry.reason}`);
     const booked = entry.state === 'SUCCEEDED' || entry.state === 'IN_REVIEW';
@@ -129,6 +129,12 @@ export function isExplained(journal: MemoryJournal, psp: MemoryPsp, one: Executi
   const state = journal.byId(one.reference)?.entry.state;
   if (state === 'SUCCEEDED' || state === 'IN_REVIEW') return true;
   return isGivenBack([...journal.rows.values()], psp, one);
+}
+
+/** True if all that an open entry waits for is what its buyer does. */
+export function isWaiting(journal: MemoryJournal, { state, paymentId }: JournalEntry): boolean {
+  if (state === 'PENDING') return true;
+  return state === 'UNKNOWN' && journal.payment(paymentId).status === 'REQUIRES_ACTION';
 }
 
 /** True if an entry has given back at the PSP what was executed after its refusal, or a person has to. */

@@ -5,7 +5,7 @@ import { MemoryFollowUps } from './memory-follow-ups.ts';
 import { MemoryJournal } from './memory-journal.ts';
 import { MemoryPsp } from './memory-psp.ts';
 import { portsOf, type Shared } from './ports.ts';
-import { Broken, checkEnd, type Heard, hold, isExplained } from './promises.ts';
+import { Broken, checkEnd, type Heard, hold, isExplained, isWaiting } from './promises.ts';
 import { type Choose, chooseBySeed, Scheduler } from './scheduler.ts';
 import { newServer, newStore, type Request, type Server, TIMES } from './server.ts';
 import { newWishes, type Wishes } from './wishes.ts';
@@ -160,8 +160,10 @@ class World {
     const { journal, psp } = this.shared;
     if (this.#owed > 0) return false;
     for (const { entry } of journal.rows.values()) {
-      if (entry.state === 'SENDING' || entry.state === 'UNKNOWN') return false;
-      if (entry.state === 'PENDING' && !psp.isWaiting(entry.id)) return false;
+      if (entry.state === 'SENDING') return false;
+      const open = entry.state === 'UNKNOWN' || entry.state === 'PENDING';
+      const waits = isWaiting(journal, entry) && psp.isWaiting(entry.id);
+      if (open && !waits) return false;
     }
     return psp.executions.every((one) => isExplained(journal, psp, one));
   }
