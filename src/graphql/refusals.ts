@@ -7,6 +7,7 @@ export const STATUS_OF_CODE: Readonly<Record<string, number>> = {
   IDEMPOTENCY_KEY_INVALID: 400,
   IDEMPOTENCY_UNAVAILABLE: 503,
   IDEMPOTENCY_OUTCOME_UNKNOWN: 409,
+  PAYMENT_UNREADABLE: 503,
   BAD_USER_INPUT: 400,
   GRAPHQL_VALIDATION_FAILED: 400,
   GRAPHQL_PARSE_FAILED: 400,
@@ -74,6 +75,20 @@ export function outcomeUnknown(): GraphQLError {
     'IDEMPOTENCY_OUTCOME_UNKNOWN',
     'An earlier request with this idempotency key failed in a way that does not tell what it did.',
     { retryable: false, safeToRetryWithSameKey: true },
+  );
+}
+
+/**
+ * Beside an answer whose decision is kept and whose payment cannot be read just now: `payment: null` does
+ * not say that there is none.
+ *
+ * @param decision what was decided, or null if it is not known yet
+ */
+export function paymentUnreadable(decision: string | null, retryAfterMs: number): GraphQLError {
+  return refusal(
+    'PAYMENT_UNREADABLE',
+    'The answer stands, and its payment cannot be read now. Ask again, with the same key.',
+    { decision, retryable: true, safeToRetryWithSameKey: true, retryAfterMs },
   );
 }
 
