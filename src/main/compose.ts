@@ -90,7 +90,7 @@ export async function compose(config: Config, parts: Parts, log: Log): Promise<R
     log.warn({ why }, 'the database pool was replaced');
   });
   const psp = await openPsp(config, parts);
-  const first = await openStore(parts.redisUrl, log);
+  const first = await openStore(parts.redisUrl, config.NEAR_ANSWERS_MS, log);
   const reports = openReports(parts.databaseUrl);
   const events = openEvents(parts.databaseUrl, first.bell, {
     log,

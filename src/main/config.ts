@@ -10,6 +10,7 @@ export type Config = Readonly<z.output<typeof variables>> & { readonly lockTtlMs
 /** A send needs this much of the lease beyond the PSP time-out, and T1 some time before it. */
 const LEAST_SPARE_MS = 1_500;
 const MOST_JOIN_WAIT_MS = 10_000;
+const MOST_NEAR_ANSWERS_MS = 10_000;
 const MOST_MS = 2_147_483_647;
 const DAY_MS = 86_400_000;
 
@@ -115,6 +116,13 @@ export const variables = z.object({
     .max(MOST_JOIN_WAIT_MS)
     .default(5_000)
     .describe(`a whole number of milliseconds from 0 to ${MOST_JOIN_WAIT_MS}`),
+  NEAR_ANSWERS_MS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(MOST_NEAR_ANSWERS_MS)
+    .default(2_000)
+    .describe(`a whole number of milliseconds from 0 to ${MOST_NEAR_ANSWERS_MS}`),
   DRAIN_MS: milliseconds(20_000, 0),
   RATE_LIMIT_PER_SECOND: z.coerce
     .number()
