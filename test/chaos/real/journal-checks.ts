@@ -108,7 +108,7 @@ function sumOf(legs: Evidence['postings'], account: string): number {
 /** From a state as events tell it (none: being sent) to those it may go on to. */
 const WAYS: Readonly<Record<string, readonly string[]>> = {
   sending: ['succeeded', 'declined', 'failed', 'unknown', 'pending'],
-  unknown: ['succeeded', 'declined', 'failed', 'in_review'],
+  unknown: ['succeeded', 'declined', 'failed', 'pending', 'in_review'],
   pending: ['succeeded', 'declined', 'failed', 'in_review'],
 };
 
