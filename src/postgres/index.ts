@@ -12,3 +12,4 @@ export { PostgresLedgerReader } from './ledger-reader.ts';
 export { migrate, migrationsIn } from './migrate.ts';
 export { openWork } from './open-work.ts';
 export { PostgresPaymentReader } from './payment-reader.ts';
+export { PostgresReversals } from './reversals.ts';

@@ -1,5 +1,5 @@
 export { Feed, type FeedOptions } from './feed.ts';
 export type { Loop } from './loop.ts';
 export { startNumbering } from './number-events.ts';
-export { startRecovery } from './recover.ts';
+export { recoveryRun, startRecovery } from './recover.ts';
 export { startSweep } from './sweep.ts';
