@@ -138,10 +138,11 @@ async function main(): Promise<void> {
   const ms = positive('seconds', values.seconds) * 1_000;
   const stage = await openStage();
   try {
+    const where = await about(stage);
     const seen: Size[] = [];
     for (const rows of sizes) seen.push(await grow(stage, { rows, rounds, ms }));
     process.stdout.write(`${table(seen)}\n`);
-    const facts = { ...(await about(stage)), settings: { sizes, rounds, ms }, sizes: seen };
+    const facts = { ...where, settings: { sizes, rounds, ms }, sizes: seen };
     writeFileSync(values.json, JSON.stringify(facts, null, 2));
   } finally {
     await stage.stop();
