@@ -498,7 +498,12 @@ export type OperationKind =
   /** Taken money is given back. */
   | 'REFUND'
   /** The buyer has done what the charge waited for. It moves no money of its own. */
-  | 'CONFIRM';
+  | 'CONFIRM'
+  /**
+   * What the PSP executed after it had refused it is given back: nobody asked for it, and its key is a
+   * text that no caller can send.
+   */
+  | 'REVERSE';
 
 /** One thing that was asked of the PSP, and what came of it. */
 export type PaymentOperation = {

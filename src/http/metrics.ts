@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 /** What the journal holds that has no outcome yet. */
 export interface OpenWork {
@@ -6,6 +6,9 @@ export interface OpenWork {
   /** Age of the oldest entry in state UNKNOWN, in seconds; 0 if there is none. */
   readonly oldestUnknownS: number;
 }
+
+const ASK_EVERY_MS = 2_000;
+const RECOVERY_BUCKETS_S = [1, 2, 5, 10, 30, 60, 120, 300, 1_800, 7_200, 86_400];
 
 /** What this process counts, in the Prometheus text format. */
 export class Metrics {
@@ -16,6 +19,10 @@ export class Metrics {
   readonly poolReplaced: Counter;
   readonly unrecorded: Counter;
   readonly recovered: Counter<'fate'>;
+  readonly takeOvers: Counter;
+  readonly recoverySeconds: Histogram;
+  readonly fencedWrites: Counter;
+  readonly lateExecutions: Counter<'psp'>;
   readonly webhooks: Counter<'psp' | 'result'>;
   readonly eventsSent: Counter;
   readonly linesGrown: Counter;
@@ -34,6 +41,22 @@ export class Metrics {
     this.poolReplaced = counter('pool_replaced', 'Database pools replaced on suspicion.');
     this.unrecorded = counter('unrecorded', 'PSP answers that could not be written at once.');
     this.recovered = counter('recovered', 'Entries that recovery dealt with, by fate.', ['fate']);
+    this.takeOvers = counter('take_overs', 'Entries that recovery took over, each time.');
+    this.recoverySeconds = new Histogram({
+      name: 'semel_recovery_seconds',
+      help: 'Time from the send of an entry to its outcome, of those that recovery ended.',
+      buckets: RECOVERY_BUCKETS_S,
+      registers,
+    });
+    this.fencedWrites = counter(
+      'fenced_writes',
+      'Outcomes that moved nothing, since their entry had another owner by then.',
+    );
+    this.lateExecutions = counter(
+      'late_executions',
+      'Executions that came after a refusal and are given back: each is an alert.',
+      ['psp'],
+    );
     this.webhooks = counter('webhooks', 'Webhooks that PSPs sent, by what came of them.', [
       'psp',
       'result',
@@ -71,16 +94,20 @@ export class Metrics {
     });
   }
 
-  /** Both gauges of one scrape share one question; where it has no answer, neither has a value. */
+  /**
+   * The gauges share one question, however often they are scraped; where it has no answer, none of them
+   * has a value.
+   */
   #watchOpenWork(openWork: () => Promise<OpenWork>): void {
     const registers = [this.registry];
     let asked: Promise<OpenWork | undefined> | undefined;
+    let askedAt = Number.NEGATIVE_INFINITY;
     const ask = () => {
-      asked ??= openWork()
-        .catch(() => undefined)
-        .finally(() => {
-          asked = undefined;
-        });
+      const now = performance.now();
+      if (asked === undefined || now - askedAt > ASK_EVERY_MS) {
+        askedAt = now;
+        asked = openWork().catch(() => undefined);
+      }
       return asked;
     };
     new Gauge({

@@ -44,8 +44,9 @@ program
     'settle what is in doubt, as a process of its own; needs DATABASE_URL, SIMULATOR_URL',
   )
   .option('--once', 'end when nothing is due any more', false)
-  .action(async ({ once }: { once: boolean }) => {
-    await recover(readConfig(process.env), { once, say: print });
+  .option('--watch', 'say every few seconds what is still open', false)
+  .action(async ({ once, watch }: { once: boolean; watch: boolean }) => {
+    await recover(readConfig(process.env), { once, watch, say: print });
     process.exit(0);
   });
 

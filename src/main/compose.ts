@@ -29,6 +29,7 @@ import {
 } from '../postgres/index.ts';
 import type { OpenPsp } from '../psp/index.ts';
 import { type Loop, startRecovery, startSweep } from '../workers/index.ts';
+import { alertOf, LATE_ALERT } from './alerts.ts';
 import { chargesAtPsp, type DemoBooks } from './charges.ts';
 import type { Config } from './config.ts';
 import {
@@ -38,6 +39,7 @@ import {
   openFollowUps,
   openJournal,
   openReports,
+  openReversals,
 } from './database.ts';
 import type { Parts } from './embed.ts';
 import { type OpenEvents, openEvents } from './events.ts';
@@ -110,7 +112,7 @@ export async function compose(config: Config, parts: Parts, log: Log): Promise<R
   const http = httpOf(around, graphql, services, psp, database, identities, { pages, ...streams });
   const url = await listen(http, config);
   if (parts.ownSimulator) await sendWebhooksTo(url, parts, config);
-  const recovery = recoverWith(around, services);
+  const recovery = recoverWith(around, database, services);
   const sweep = sweepWith(around, database, services);
   webhooks.start();
   return {
@@ -136,7 +138,7 @@ function servicesOf(
 ) {
   const services: Services = {
     psp,
-    journal: openJournal(config, database),
+    journal: openJournal(config, database, () => metrics.fencedWrites.inc()),
     followUps: openFollowUps(config, database),
     cancels: new PostgresCancels(database, openBudgetMs(config)),
     reader: new PostgresPaymentReader(database, openBudgetMs(config)),
@@ -217,14 +219,25 @@ function httpOf(
   });
 }
 
-function recoverWith({ log, metrics }: Surroundings, { journal, psp }: Services): Loop {
+function recoverWith(
+  { config, log, metrics }: Surroundings,
+  database: Database,
+  { journal, psp }: Services,
+): Loop {
   return startRecovery({
     journal,
     psp,
+    reversals: openReversals(config, database),
     ...RECOVERY,
-    onReport: (report) => {
-      for (const [fate, count] of Object.entries(report)) metrics.recovered.inc({ fate }, count);
-      log.info({ report }, 'recovery');
+    onReport: ({ taken, ...fates }) => {
+      metrics.takeOvers.inc(taken);
+      for (const [fate, count] of Object.entries(fates)) metrics.recovered.inc({ fate }, count);
+      log.info({ report: { taken, ...fates } }, 'recovery');
+    },
+    onSettled: (_, ageMs) => metrics.recoverySeconds.observe(ageMs / 1_000),
+    onLate: (reversal) => {
+      metrics.lateExecutions.inc({ psp: psp.name });
+      log.error(alertOf(reversal), LATE_ALERT);
     },
     onUnrecorded: (err) =>
       log.warn({ err }, 'an entry stays in doubt; it will be asked about again'),

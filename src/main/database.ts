@@ -5,6 +5,7 @@ import {
   type JournalOptions,
   PostgresFollowUps,
   PostgresJournal,
+  PostgresReversals,
 } from '../postgres/index.ts';
 import type { Config } from './config.ts';
 
@@ -30,12 +31,23 @@ export function openReports(url: string): { database: Database; budgetMs: number
 }
 
 /** The journal with the times that the configuration gives it. */
-export function openJournal(config: Config, database: Database): PostgresJournal {
-  return new PostgresJournal(database, optionsOf(config));
+export function openJournal(
+  config: Config,
+  database: Database,
+  onFenced?: () => void,
+): PostgresJournal {
+  return new PostgresJournal(database, {
+    ...optionsOf(config),
+    ...(onFenced === undefined ? {} : { onFenced }),
+  });
 }
 
 export function openFollowUps(config: Config, database: Database): PostgresFollowUps {
   return new PostgresFollowUps(database, optionsOf(config));
+}
+
+export function openReversals(config: Config, database: Database): PostgresReversals {
+  return new PostgresReversals(database, optionsOf(config));
 }
 
 function optionsOf(config: Config): JournalOptions {

@@ -52,6 +52,16 @@ export function concludeSend(asked: Money, outcome: Outcome): Conclusion {
   return concludeAnswer(asked, outcome, 'SYNC', 'UNKNOWN', 0);
 }
 
+/**
+ * What the answer to a reversal's first send means. It has no caller who could ask again: what was not
+ * sent stays open, and recovery sends it.
+ */
+export function concludeReversal(asked: Money, outcome: Outcome): Conclusion {
+  return outcome.kind === 'notSent'
+    ? undecided('UNKNOWN', outcome.reason, 0)
+    : concludeSend(asked, outcome);
+}
+
 interface DoubtfulEntry extends Money {
   readonly state: EntryState;
   readonly checks: number;

@@ -36,4 +36,5 @@ export * from './payment.ts';
 export * from './ports.ts';
 export { type PspEvent, type Reaction, reactTo } from './react.ts';
 export { type RecoveryReport, type ResolveDeps, recoverOnce } from './resolve-doubt.ts';
+export { type Reversals, type ReverseDeps, reverseLate } from './reverse-late.ts';
 export { NothingSent, type SendDeps as CreatePaymentDeps } from './send.ts';

@@ -27,13 +27,17 @@ export const OPERATIONS = [
   'REFUND',
   'CONFIRM',
   'CANCEL',
+  'REVERSE',
 ] as const;
 export type Operation = (typeof OPERATIONS)[number];
 
 /** What a payment begins with. Everything else follows a payment that exists. */
 export type FirstOperation = 'CHARGE' | 'AUTHORIZE';
-/** CANCEL is sent to nobody: it stands in the place of a key, or for the request that put it there. */
-export type FollowUpOperation = Exclude<Operation, FirstOperation | 'CANCEL'>;
+/**
+ * CANCEL is sent to nobody: it stands in the place of a key, or for the request that put it there.
+ * REVERSE is asked for by nobody: it gives back what a PSP executed after it had refused it.
+ */
+export type FollowUpOperation = Exclude<Operation, FirstOperation | 'CANCEL' | 'REVERSE'>;
 
 export function isFirst(operation: Operation): operation is FirstOperation {
   return operation === 'CHARGE' || operation === 'AUTHORIZE';

@@ -64,8 +64,25 @@ export interface Sought {
 }
 
 export function soughtBy({ entry, payment }: Recorded): Sought {
+  if (entry.operation === 'REVERSE') {
+    const { chargeReference, operation } = lateOf(entry);
+    return { operation: undoing(operation), chargeReference };
+  }
   return { operation: entry.operation, chargeReference: payment.pspReference };
 }
+
+/** What a REVERSE gives back: kept in its entry, since the payment knows nothing of it. */
+export interface Late {
+  /** The operation that was refused and yet executed. */
+  readonly operation: FirstOperation;
+  /** The PSP's own id of what it executed. */
+  readonly chargeReference: string;
+}
+
+/** What an entry of operation REVERSE was written for. */
+export const lateOf = ({ request }: JournalEntry) => request as unknown as Late;
+
+const undoing = (operation: FirstOperation) => (operation === 'CHARGE' ? 'REFUND' : 'VOID');
 
 /** An entry and the payment it belongs to, as they stand in the journal. */
 export interface Recorded {
@@ -206,6 +223,11 @@ export function sendTo(psp: Psp, recorded: Recorded): Promise<Outcome> {
       return psp.refund(orderOf(recorded));
     case 'CONFIRM':
       return psp.confirm(orderOf(recorded));
+    case 'REVERSE': {
+      const { chargeReference, operation } = lateOf(recorded.entry);
+      const order = { ...orderOf(recorded), chargeReference };
+      return undoing(operation) === 'REFUND' ? psp.refund(order) : psp.void(order);
+    }
     case 'CANCEL':
       return Promise.resolve({ kind: 'rejected', code: 'nothing to send' });
   }

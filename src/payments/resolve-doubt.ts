@@ -1,4 +1,5 @@
 import { concludeDoubt, concludeFound } from './conclude.ts';
+import type { JournalEntry } from './payment.ts';
 import { type Doubt, type Journal, type Psp, sendTo, soughtBy } from './ports.ts';
 
 export interface ResolveDeps {
@@ -8,6 +9,8 @@ export interface ResolveDeps {
   readonly now?: () => number;
   /** Told why an entry could not be resolved this time; it must not throw. */
   readonly onUnrecorded?: (error: unknown) => void;
+  /** Told of each entry that came to its outcome, and how long after its send, in ms. */
+  readonly onSettled?: (entry: JournalEntry, ageMs: number) => void;
 }
 
 export interface RecoveryReport {
@@ -67,7 +70,9 @@ export async function resolveDoubt(
         ? concludeDoubt(about, await sendTo(deps.psp, doubt))
         : step.conclusion;
     const { moved, entry } = await deps.journal.settle(doubt, conclusion);
-    return { fate: moved ? fateOf(entry.state) : 'lost', resent };
+    const fate = moved ? fateOf(entry.state) : 'lost';
+    if (fate === 'settled') deps.onSettled?.(entry, doubt.ageMs + elapsedMs());
+    return { fate, resent };
   } catch (error) {
     // The entry stays due: whoever takes it over next asks the PSP again.
     deps.onUnrecorded?.(error);

@@ -47,7 +47,11 @@ export async function send(deps: SendDeps, hold: Hold, startedAt: number): Promi
  * An entry goes to review by way of UNKNOWN, so that states move only along the published graph.
  * Whatever hinders the writing, the PSP has been asked: the answer is "unknown", never an error.
  */
-async function record(deps: SendDeps, hold: Hold, conclusion: Conclusion): Promise<Ended> {
+export async function record(
+  deps: Pick<SendDeps, 'journal' | 'onUnrecorded'>,
+  hold: Hold,
+  conclusion: Conclusion,
+): Promise<Ended> {
   const { journal } = deps;
   try {
     if (conclusion.state !== 'IN_REVIEW') {

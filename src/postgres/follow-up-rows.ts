@@ -79,8 +79,9 @@ export function newHold(draft: Draft, row: Row): Hold {
  * one before its first try, which has changed the payment itself.
  */
 export function againOf(entry: JournalEntry) {
-  if (isFirst(entry.operation) || entry.operation === 'CANCEL') {
+  const { operation } = entry;
+  if (isFirst(operation) || operation === 'CANCEL' || operation === 'REVERSE') {
     throw new TypeError('This entry is no follow-up.');
   }
-  return { ...entry, operation: entry.operation, expectedVersion: null };
+  return { ...entry, operation, expectedVersion: null };
 }

@@ -33,6 +33,8 @@ export interface JournalOptions {
   readonly openBudgetMs: number;
   /** How long a request may wait for T2, in ms. */
   readonly settleBudgetMs: number;
+  /** Told of each outcome that moved nothing, since the hold was no longer the entry's own. */
+  readonly onFenced?: () => void;
 }
 
 const BATCH = { maxItems: 512, maxWaiting: 20_000, slots: 2 } as const;
@@ -95,7 +97,9 @@ export class PostgresJournal implements Journal {
       return this.settle(hold, concludeTakenReference(state, conclusion));
     }
     // After a lost reply the re-run finds its own commit where it wanted to go.
-    return { ...found, moved: ours && state === conclusion.state };
+    const moved = ours && state === conclusion.state;
+    if (!moved) this.#options.onFenced?.();
+    return { ...found, moved };
   }
 
   async takeOver(limit: number, psp: string): Promise<readonly Doubt[]> {

@@ -9,10 +9,12 @@ const FIRST = OPERATIONS.filter(isFirst)
 
 /**
  * What is posted when money moves. A refund without an outcome leaves what the merchant is owed at
- * once, and comes from the PSP, or back, when it is known; each is an entry's own further legs.
+ * once, and comes from the PSP, or back, when it is known; each is an entry's own further legs. What a
+ * PSP took too late waits in the same place until it is given back.
  */
-const LEGS = [
+export const LEGS = [
   ['taken', 1, 'psp_clearing', 'merchant_payable'],
+  ['late', 1, 'psp_clearing', 'refunds_in_doubt'],
   ['refunded', 1, 'merchant_payable', 'psp_clearing'],
   ['doubted', 1, 'merchant_payable', 'refunds_in_doubt'],
   ['found', 3, 'refunds_in_doubt', 'psp_clearing'],
@@ -67,7 +69,10 @@ with told as (
   where ${AS_TOLD}
   returning e.merchant_id, e.id, e.payment_id, e.operation, e.amount_minor, e.currency, e.state,
     e.psp, e.psp_reference, e.next_check_at, e.settled_at, t.payment_status, t.event_id,
-    t.next_action_url, t.authorized_until, t.from_state <> t.state as changed, e.outcome_source,
+    t.next_action_url, t.authorized_until, e.outcome_source,
+    t.from_state <> t.state or t.from_state = 'UNKNOWN' and t.payment_status <> (
+      select p.status from payments p where p.merchant_id = e.merchant_id and p.id = e.payment_id)
+      as changed,
     e.settled_at is not null as ended,
     case when e.operation in (${FIRST}) and e.state = 'SUCCEEDED' then e.amount_minor else 0 end
       as authorized,
@@ -86,6 +91,9 @@ with told as (
           when e.state in ('UNKNOWN', 'PENDING') then 'doubted' end
       when e.operation = 'REFUND' and e.settled_at is not null then
         case when e.state = 'SUCCEEDED' then 'found' else 'not found' end
+      when e.operation = 'REVERSE' and e.request ->> 'operation' = 'CHARGE'
+        and e.settled_at is not null then
+        case when e.state = 'SUCCEEDED' then 'found' else 'not found' end
     end as flow
 ), paid as (
   update payments p
@@ -99,7 +107,7 @@ with told as (
         when m.refunded + p.refunded_minor = m.captured + p.captured_minor
           and p.capture_reserved_minor = m.capture_ended then 'REFUNDED'
         else 'PARTIALLY_REFUNDED' end,
-      version = p.version + case when m.changed or m.payment_status <> p.status then 1 else 0 end,
+      version = p.version + case when m.changed then 1 else 0 end,
       updated_at = clock_timestamp(),
       next_check_at = case
         when m.next_check_at is not null or m.payment_status is not null then m.next_check_at
@@ -121,7 +129,9 @@ with told as (
   from moved m
   where p.merchant_id = m.merchant_id and p.id = m.payment_id
   returning m.merchant_id, m.id, m.payment_id, m.operation, m.state, m.event_id, m.changed,
-    m.outcome_source, m.psp_reference, m.next_check_at, m.settled_at, p.status, p.version, p.updated_at, p.authorized_minor, p.captured_minor,
+    m.outcome_source, m.psp_reference, m.next_check_at, m.settled_at,
+    m.payment_status = 'REQUIRES_ACTION' as waits, p.status, p.version, p.updated_at,
+    p.authorized_minor, p.captured_minor,
     p.capture_reserved_minor, p.refunded_minor, p.refund_reserved_minor, p.void_reserved,
     p.psp_reference as payment_psp_reference, p.next_check_at as payment_next_check_at,
     p.authorized_until, p.next_action_url
@@ -136,7 +146,8 @@ with told as (
   from moved m join (values ${LEGS}) as l(flow, leg, account, direction) on l.flow = m.flow
 ), noted as (
   insert into outbox_events (merchant_id, id, payment_id, entry_id, type, payment_version)
-  select merchant_id, event_id, payment_id, id, lower(operation || '.' || state), version
+  select merchant_id, event_id, payment_id, id,
+    lower(operation || '.' || case when waits then 'PENDING' else state end), version
   from paid where changed and outcome_source is distinct from 'NOT_SENT'
 ), kept as (
   insert into psp_observations

@@ -31,8 +31,10 @@ export interface Plan {
   readonly status: Status;
   readonly declineCode: string | null;
   readonly soft: boolean;
-  /** Time until a pending operation succeeds, in ms. */
+  /** Time until a pending operation succeeds, or one that was declined is executed after all, in ms. */
   readonly settleMs: number;
+  /** True: a charge that is declined is executed all the same, later. */
+  readonly changesMind: boolean;
   readonly wrongAmount: boolean;
   readonly delivery: Delivery;
   /** What a 429 or 503 asks the caller to wait, in ms. */
@@ -50,11 +52,20 @@ const OK: Plan = {
   declineCode: null,
   soft: false,
   settleMs: 0,
+  changesMind: false,
   wrongAmount: false,
   delivery: 'plain',
   retryAfterMs: 1_000,
   dripMs: 2_000,
 };
+
+const decliningFirst = (settleMs: number): Plan => ({
+  ...OK,
+  status: 'declined',
+  declineCode: 'do_not_honor',
+  settleMs,
+  changesMind: true,
+});
 
 const FIXED: Readonly<Record<string, Plan>> = {
   ok: OK,
@@ -87,12 +98,14 @@ const FIXED: Readonly<Record<string, Plan>> = {
   slow: OK,
   pending: { ...OK, status: 'pending' },
   execute_late: { ...OK, late: true },
+  decline_then_execute: decliningFirst(1_000),
 };
 
 const NUMBERED: Readonly<Record<string, (number: number) => Plan | undefined>> = {
   slow: (ms) => ({ ...OK, waitMs: ms }),
   pending: (ms) => ({ ...OK, status: 'pending', settleMs: ms }),
   execute_late: (ms) => ({ ...OK, late: true, waitMs: ms }),
+  decline_then_execute: decliningFirst,
   rate_limited: (times) => ({ ...OK, instead: { status: 429 }, insteadTimes: times }),
   fail_before: (status) =>
     isStatus(status) ? { ...OK, instead: { status }, insteadTimes: 1 } : undefined,
@@ -120,7 +133,7 @@ export function planOfSource(source: string): Plan | undefined {
 export function planOfScenario(behaviour: string, delayMs: number | undefined): Plan | undefined {
   const plan = planOf(behaviour.replace(/^pm_/, ''));
   if (plan === undefined || delayMs === undefined) return plan;
-  if (plan.status === 'pending') return { ...plan, settleMs: delayMs };
+  if (plan.status === 'pending' || plan.changesMind) return { ...plan, settleMs: delayMs };
   if (plan.delivery === 'drip') return { ...plan, dripMs: delayMs };
   const wordless = plan.instead;
   if (wordless !== null && typeof wordless === 'object') {

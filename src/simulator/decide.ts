@@ -24,6 +24,7 @@ export function decide(
   const refusal = target === undefined ? null : refusalOf(command, target, now);
   const asked = command.amountMinor ?? target?.operation.amountMinor ?? 0;
   const status = refusal === null ? plan.status : 'declined';
+  const settles = status === 'pending' || (plan.changesMind && !isFollowUp);
   return {
     kind: 'operation',
     operation: {
@@ -39,7 +40,7 @@ export function decide(
       declineCode: refusal ?? plan.declineCode,
       soft: refusal === null && plan.soft,
       at: now,
-      settlesAt: status === 'pending' ? now + plan.settleMs : null,
+      settlesAt: settles ? now + plan.settleMs : null,
       ...(command.kind === 'authorize' ? { expiresAt: now + authorizationWindowMs } : {}),
     },
   };

@@ -128,7 +128,9 @@ function eventType({ operation, executedAt, refusal }: Booked): string | undefin
 }
 
 function messagesFor(booked: Booked, type: string, settings: WebhookSettings): readonly Message[] {
-  const id = `msg_${booked.operation.id}`;
+  // A charge that was declined and executed later is told of twice: two events.
+  const isLate = booked.operation.status === 'declined' && booked.executedAt !== null;
+  const id = `msg_${booked.operation.id}${isLate ? '_late' : ''}`;
   const data = currentAnswer(booked);
   const genuine: Message = {
     id,

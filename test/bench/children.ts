@@ -20,6 +20,7 @@ export interface Child {
 
 const READY_MS = 60_000;
 const STOP_MS = 20_000;
+const ANSWER_MS = 600_000;
 const OUTPUT_KEPT = 4_000;
 const alive = new Set<ChildProcess>();
 
@@ -119,12 +120,15 @@ export class Worker<Question extends object, Answer extends object> {
     return this.#child.pid as number;
   }
 
+  /** Rejects if there is no answer in time: a server that hangs must not hang the bench. */
   ask(question: Question): Promise<Answer> {
     return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error('A server did not answer.')), ANSWER_MS);
       const ended = () => reject(new Error('A worker of the bench has ended.'));
       this.#child.once('exit', ended);
       this.#child.once('message', (answer: Answer | { error: string }) => {
         this.#child.off('exit', ended);
+        clearTimeout(timer);
         if ('error' in answer) reject(new Error(String(answer.error)));
         else resolve(answer);
       });

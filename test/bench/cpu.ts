@@ -10,14 +10,14 @@ interface Used {
   readonly buried: number;
 }
 
-/** CPU time of the machine and of every process at one moment, in ms. Linux only. */
+/** CPU time of the machine and of every process at one moment, in ms. All zero where there is no `/proc`. */
 export class CpuClock {
   readonly machineMs: number;
   readonly #processes: ReadonlyMap<number, Used>;
 
   constructor() {
     this.machineMs = machineMs();
-    const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+    const pids = namesIn('/proc').filter((name) => /^\d+$/.test(name));
     this.#processes = new Map(
       pids.flatMap((name) => {
         const used = usedBy(name);
@@ -65,6 +65,14 @@ function machineMs(): number {
 }
 
 const toMs = (ticks: number) => (ticks * 1_000) / TICKS_PER_S;
+
+function namesIn(path: string): readonly string[] {
+  try {
+    return readdirSync(path);
+  } catch {
+    return [];
+  }
+}
 
 function read(path: string): string | undefined {
   try {

@@ -105,7 +105,8 @@ export class FreshSet {
       ...system.ask(mode.paymentMethod, prepared),
       ...mode.round,
       origins: mode.round.duplicates === undefined ? origins.slice(0, 1) : origins,
-      set: mode.system,
+      // A key that comes with another payment method is refused: those are kept apart.
+      set: `${mode.system} ${mode.paymentMethod}`,
     };
   }
 

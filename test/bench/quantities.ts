@@ -46,7 +46,7 @@ const overPsp = (which: 'p50Ms' | 'p99Ms') => (round: RoundOfAll) => {
 
 /** Every target and every floor, in one place. */
 export const QUANTITIES: readonly Quantity[] = [
-  atLeast('no-op / raw echo', rateRatio(REFERENCE, 'echo'), 0.5, 0.18),
+  atLeast('no-op / raw echo', rateRatio(REFERENCE, 'echo'), 0.5, 0.1),
   atLeast('new / no-op', rateRatio('new', REFERENCE), 0.33, 0.04),
   atLeast('new c=256 / no-op', rateRatio('new-256', REFERENCE), 0.4, 0.05),
   atLeast('replay / no-op', rateRatio('replay', REFERENCE), 0.9, 0.1),
@@ -54,14 +54,14 @@ export const QUANTITIES: readonly Quantity[] = [
   atLeast('replay from the journal / no-op', rateRatio('replay-journal', REFERENCE), 0.3, null),
   atLeast('journal only / pgbench', rateRatio('journal', 'pgbench'), 5, 0.4),
   atLeast('journal only c=256 / pgbench', rateRatio('journal-256', 'pgbench'), 7, null),
-  atLeast('new / pgbench', rateRatio('new', 'pgbench'), 1.3, 0.2),
-  atLeast('new c=256 / pgbench', rateRatio('new-256', 'pgbench'), 1.6, 0.25),
-  atLeast('new / default stack', rateRatio('new', 'new@default-stack'), 4, 1.5),
-  atLeast('new / lock in Redis', rateRatio('new', 'new@lock'), 1.3, 0.25),
+  atLeast('new / pgbench', rateRatio('new', 'pgbench'), 1.3, 0.1),
+  atLeast('new c=256 / pgbench', rateRatio('new-256', 'pgbench'), 1.6, 0.12),
+  atLeast('new / default stack', rateRatio('new', 'new@default-stack'), 4, 1.2),
+  atLeast('new / lock in Redis', rateRatio('new', 'new@lock'), 1.3, 0.2),
   atLeast('new / Powertools', rateRatio('new', 'new@powertools'), 1.4, null),
   atLeast('new / node-idempotency', rateRatio('new', 'new@node-idempotency'), 1.4, null),
   atLeast('new / express-idempotency', rateRatio('new', 'new@express-idempotency'), 2, null),
-  atLeast('new / recovery points', rateRatio('new', 'new@recovery-points'), 10, 3),
+  atLeast('new / recovery points', rateRatio('new', 'new@recovery-points'), 10, 1),
   atLeast('replay / lock in Redis', rateRatio('replay', 'replay@lock'), 0.85, 0.06),
   atMost('p99 new / p99 no-op', tailRatio('new', REFERENCE), 2.5),
   atMost('p50 over a PSP of 50 ms, c=1, ms', overPsp('p50Ms'), 3),

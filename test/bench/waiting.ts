@@ -162,21 +162,22 @@ function table(
     (((of(beside.held) - of(idle.held)) * 1_000) / payments).toFixed(1);
   const [before, with_, start] = [spread(idle.noop), spread(beside.noop), spread(starts)];
   return markdown(
-    ['quantity', 'value'],
+    ['quantity', 'value', 'target'],
     [
       ['payments that waited, of them at the PSP', `${payments}, ${atPsp}`],
-      ['heap for 1,000 of them', `${per1000(({ heapMb }) => heapMb)} MB`],
+      ['heap for 1,000 of them', `${per1000(({ heapMb }) => heapMb)} MB`, 'at most 15 MB'],
       ['buffers and the like for 1,000', `${per1000(({ externalMb }) => externalMb)} MB`],
       ['resident memory for 1,000', `${per1000(({ rssMb }) => rssMb)} MB`],
       [
         'descriptors for 1,000',
         `${Math.round(((beside.descriptors - idle.descriptors) * 1_000) / payments)}`,
       ],
-      ['queries beside them / idle', (with_.median / before.median).toFixed(2)],
+      ['queries beside them / idle', (with_.median / before.median).toFixed(2), 'at least 0.5'],
       ['until all had ended, after the PSP answered', `${endS.toFixed(1)} s`],
       [
         'start to ready, ms',
         `${Math.round(start.median)} (${Math.round(start.least)}–${Math.round(start.most)})`,
+        'at most 500',
       ],
     ],
   );

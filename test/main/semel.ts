@@ -10,10 +10,15 @@ export interface Ended {
   readonly err: string;
 }
 
-/** Runs `semel` to its end. Of this process's environment it has PATH, and nothing else. */
+/**
+ * Runs `semel` to its end. Of this process's environment it has PATH, and nothing else.
+ *
+ * @param until once it has said this on stdout it gets SIGTERM
+ */
 export async function semel(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  until?: RegExp,
 ): Promise<Ended> {
   const child = spawn(process.execPath, ['--import', 'tsx', CLI, ...args], {
     env: { PATH: process.env['PATH'], ...env },
@@ -22,6 +27,7 @@ export async function semel(
   const said = { out: '', err: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     said.out += text;
+    if (until?.test(said.out)) child.kill('SIGTERM');
   });
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     said.err += text;

@@ -104,18 +104,26 @@ test('open work is counted by state, with the age of the oldest that is unknown'
   const books = booksAt(home.url, async () => {});
   const database = books.database();
   expect(await openWork(database)).toEqual({
-    byState: { SENDING: 0, UNKNOWN: 0, PENDING: 0 },
+    byState: { SENDING: 0, UNKNOWN: 0, PENDING: 0, IN_REVIEW: 0 },
+    due: 0,
     oldestUnknownS: 0,
   });
   const journal = books.journal();
-  const [one, two] = await Promise.all(
-    Array.from({ length: 4 }, async () => holdOf(await journal.open(newPayment()))),
+  const [one, two, three] = await Promise.all(
+    Array.from({ length: 5 }, async () => holdOf(await journal.open(newPayment()))),
   );
   if (one !== undefined) await journal.settle(one, UNKNOWN);
   if (two !== undefined) await journal.settle(two, succeeded());
+  if (three !== undefined) {
+    const doubtful = await journal.settle(three, UNKNOWN);
+    await journal.settle({ ...three, ...doubtful }, { ...UNKNOWN, state: 'IN_REVIEW' });
+  }
   const work = await openWork(database);
-  expect(work.byState).toEqual({ SENDING: 2, UNKNOWN: 1, PENDING: 0 });
+  expect(work.byState).toEqual({ SENDING: 2, UNKNOWN: 1, PENDING: 0, IN_REVIEW: 1 });
+  expect(work.due).toBe(0);
   expect(work.oldestUnknownS).toBeGreaterThan(0);
   expect(work.oldestUnknownS).toBeLessThan(60);
+  await books.makeDue();
+  expect((await openWork(database)).due).toBe(3);
   await books.close();
 });

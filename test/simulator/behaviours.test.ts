@@ -122,6 +122,17 @@ describe('what a payment method token makes happen', () => {
     expect(others).toEqual([]);
   });
 
+  it('pm_decline_then_execute declines, and executes later all the same', async () => {
+    const request = { ...fresh(), source: 'pm_decline_then_execute_100' };
+    const { json } = await charge(simulator.url, request);
+    expect(json).toMatchObject({ status: 'declined', declineCode: 'do_not_honor' });
+    await expect.poll(() => simulator.executions(request.reference), PATIENCE).toHaveLength(1);
+    expect(await operations(simulator.url, request.reference)).toMatchObject([
+      { id: json?.['id'], status: 'succeeded', capturedMinor: 1_050 },
+    ]);
+    expect((await charge(simulator.url, request)).json).toMatchObject({ status: 'declined' });
+  });
+
   it('pm_execute_late answers nothing and keeps its key busy until its time', async () => {
     const request = { ...fresh(), source: 'pm_execute_late_60000' };
     await abandoned(request);

@@ -6,6 +6,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
  * - `stall`: connections stay and take everything in, nothing is passed on until `pass` again.
  * - `dropNextReply`: the next reply of the server is lost and its connection cut; then `pass`.
  * - `swallowNextReply`: the same, but the connection stays and is silent from then on.
+ * - `silence`: every connection there is stays, and is silent from then on; new ones pass.
  * - `refuse`: nobody listens, and the connections there were are gone.
  * - `reset`: every connection is reset, at once and as soon as it comes.
  */
@@ -14,6 +15,7 @@ export type ProxyMode =
   | 'stall'
   | 'dropNextReply'
   | 'swallowNextReply'
+  | 'silence'
   | 'refuse'
   | 'reset';
 
@@ -96,7 +98,8 @@ export async function startProxy(
   const { port } = address;
 
   const set = async (next: ProxyMode): Promise<void> => {
-    mode = next;
+    mode = next === 'silence' ? 'pass' : next;
+    if (next === 'silence') for (const pair of pairs) pair.silent = true;
     for (const { near, far } of pairs) {
       for (const socket of [near, far]) next === 'stall' ? socket.pause() : socket.resume();
     }

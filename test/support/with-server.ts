@@ -18,6 +18,8 @@ export interface TestServer {
 export interface ServerOptions {
   /** Environment variables, over those of the test; PORT is 0 unless given. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Another build of `semel`; the sources if left out. */
+  readonly cli?: string;
 }
 
 export const TEST_API_KEY = 'sk_test_the_key_of_the_demo_merchant';
@@ -25,10 +27,13 @@ const READY_WITHIN_MS = 60_000;
 const CLI = join(import.meta.dirname, '../../src/main/cli.ts');
 
 /** Runs `semel serve` as a process of its own. What the environment does not name is embedded. */
-export async function startTestServer({ env = {} }: ServerOptions = {}): Promise<TestServer> {
+export async function startTestServer({
+  env = {},
+  cli = CLI,
+}: ServerOptions = {}): Promise<TestServer> {
   const folder = await makeTempDir();
   const { NODE_ENV: _, VITEST: __, ...inherited } = process.env;
-  const child = spawn(process.execPath, ['--import', 'tsx', CLI, 'serve'], {
+  const child = spawn(process.execPath, ['--import', 'tsx', cli, 'serve'], {
     env: {
       ...inherited,
       PORT: '0',

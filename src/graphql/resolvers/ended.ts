@@ -90,5 +90,7 @@ export function fieldOf({ operation, request }: Pick<JournalEntry, 'operation' |
       return 'confirmPayment';
     case 'CANCEL':
       return CANCEL;
+    case 'REVERSE':
+      throw new TypeError('No caller has the key of a reversal.');
   }
 }

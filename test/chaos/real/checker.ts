@@ -82,7 +82,7 @@ function isAnswer({ heard }: Told): boolean {
   if (heard.kind === 'refused')
     return heard.code === 'IDEMPOTENCY_KEY_REUSED' || heard.code === 'BAD_USER_INPUT';
   if (heard.kind === 'broken') return false;
-  if (heard.error === 'IN_REVIEW') return true;
+  if (heard.error === 'IN_REVIEW' || heard.status === 'IN_REVIEW') return true;
   if (heard.outcome === 'IN_DOUBT') return false;
   return heard.error !== 'OUTCOME_UNKNOWN' && heard.error !== 'PSP_UNAVAILABLE';
 }

@@ -27,7 +27,7 @@ export function isOver(heard: Heard): boolean {
   if (heard.kind === 'broken') return false;
   if (heard.kind === 'refused') return FINAL_REFUSALS.has(heard.code);
   if (decisionIn(heard) !== undefined) return true;
-  if (heard.error === 'IN_REVIEW') return true;
+  if (heard.error === 'IN_REVIEW' || heard.status === 'IN_REVIEW') return true;
   if (heard.error === null && heard.status === 'REQUIRES_ACTION') return true;
   // What a payment does not allow now is refused, and uses up no key.
   return heard.outcome !== 'IN_DOUBT' && heard.error !== null && !PASSING.has(heard.error);

@@ -2,11 +2,13 @@ import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type postgres from 'postgres';
+import type { TestSimulator } from '../../support/with-simulator.ts';
 import { readMoves } from './audit.ts';
 import type { History } from './client.ts';
 import { CARDS } from './orders.ts';
 import type {
   EntryRecord,
+  Event,
   Evidence,
   ObservationRecord,
   OutboxRecord,
@@ -59,12 +61,8 @@ export async function gather(
     await searchRedis(world);
     await searchTables(world, sql);
     return {
-      events: await history.read(),
-      healedAt,
+      ...(await gatherFrom(sql, world.psp, await history.read(), healedAt)),
       mayNeedReview: world.psp.profile.mayNeedReview,
-      ...(await tables(sql)),
-      executions: await world.psp.executions(),
-      requests: await world.psp.requests(),
       moves: await readMoves(sql),
       sends: world.sends.read(),
       reads,
@@ -74,6 +72,28 @@ export async function gather(
   } finally {
     await sql.end();
   }
+}
+
+/** What any database and PSP tell of themselves; of who did what, and of logs, nothing. */
+export async function gatherFrom(
+  sql: postgres.Sql,
+  simulator: Pick<TestSimulator, 'executions' | 'requests'>,
+  events: readonly Event[],
+  healedAt: number,
+): Promise<Evidence> {
+  return {
+    events,
+    healedAt,
+    mayNeedReview: false,
+    ...(await tables(sql)),
+    executions: await simulator.executions(),
+    requests: await simulator.requests(),
+    moves: [],
+    sends: [],
+    reads: [],
+    spills: [],
+    complaints: [],
+  };
 }
 
 async function tables(sql: postgres.Sql) {

@@ -1,11 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { History } from './client.ts';
 import type { Cell } from './faults.ts';
+import { stepOf } from './points.ts';
 import type { Random } from './random.ts';
 import type { Server } from './server.ts';
 import type { World } from './world.ts';
 
 const HIT_WITHIN_MS = 6_000;
+/** A point of a start is reached when there is one, which takes seconds on a slow machine. */
+const START_WITHIN_MS = 60_000;
 
 /** How often each cell was hit; and who strikes next. */
 export class Tally {
@@ -85,7 +88,8 @@ export async function haunt(server: Server, strikes: Strikes): Promise<void> {
 async function strikeAt(server: Server, cell: Cell, strikes: Strikes): Promise<boolean> {
   const { world, history, random } = strikes;
   await server.ready();
-  const detail = await server.arm(cell.point, cell.action, HIT_WITHIN_MS);
+  const withinMs = stepOf(cell.point) === 'S' ? START_WITHIN_MS : HIT_WITHIN_MS;
+  const detail = await server.arm(cell.point, cell.action, withinMs);
   if (detail === undefined) return false;
   const at = Date.now();
   try {

@@ -58,7 +58,11 @@ export class Faults {
   readonly #scheduler: Scheduler;
   readonly #plan: FaultPlan;
 
-  constructor(scheduler: Scheduler, plan: FaultPlan) {
+  readonly #traces: boolean;
+
+  /** @param traces whether a process's replies are kept, for telling states apart */
+  constructor(scheduler: Scheduler, plan: FaultPlan, traces: boolean) {
+    this.#traces = traces;
     this.#scheduler = scheduler;
     this.#plan = { ...plan };
   }
@@ -86,8 +90,10 @@ export class Faults {
     );
     await this.#scheduler.turn(name, `reply to ${what}`, this.#latency());
     await this.#between(doer, `after ${what}`);
-    const reply = loss ? `lost ${done}` : JSON.stringify(result);
-    doer.seen += `${this.#scheduler.now()} ${what} ${reply};`;
+    if (this.#traces) {
+      const reply = loss ? `lost ${done}` : JSON.stringify(result);
+      doer.seen += `${this.#scheduler.now()} ${what} ${reply};`;
+    }
     return loss ? lost(done) : (result as T);
   }
 

@@ -1,51 +1,45 @@
-import { readFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { build } from 'esbuild';
+import { type BuildOptions, build } from 'esbuild';
 import type { Control } from './controls.ts';
+import { planting } from './planting.ts';
 
 type World = typeof import('./world.ts');
 
+/** The simulation with one bug planted in the sources it is built from. */
+export function worldWith(control: Control, folder: string): Promise<World> {
+  const entry = 'test/chaos/simulation/world.ts';
+  return bundled(control, entry, join(folder, `${control.name.replaceAll(' ', '-')}.mjs`), {
+    banner: {
+      js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
+    },
+  }) as Promise<World>;
+}
+
 /**
- * The simulation with one bug planted in the sources it is built from. Without a control: as it is.
+ * Builds one file of a module and all that it needs, with the bug in it, and loads it.
  *
- * @throws Error if the expression is not in its file exactly once
+ * @throws Error if an expression is not in its file exactly once, or its file is no part of it
  */
-export async function worldWith(control: Control, folder: string): Promise<World> {
-  const source = await readFile(control.file, 'utf8');
-  const parts = source.split(control.find);
-  if (parts.length !== 2) {
-    throw new Error(
-      `"${control.name}" no longer fits ${control.file}: ${parts.length - 1} matches.`,
-    );
-  }
-  const target = resolve(control.file);
-  let planted = false;
-  const outfile = join(folder, `${control.name.replaceAll(' ', '-')}.mjs`);
+export async function bundled(
+  control: Pick<Control, 'name' | 'plants'> | undefined,
+  entry: string,
+  outfile: string,
+  more: BuildOptions,
+): Promise<unknown> {
+  const { plugin, check } = await planting(control);
   await build({
-    entryPoints: ['test/chaos/simulation/world.ts'],
+    entryPoints: [entry],
     outfile,
     bundle: true,
     platform: 'node',
     format: 'esm',
     target: 'node20',
+    keepNames: true,
     logLevel: 'error',
-    banner: {
-      js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
-    },
-    plugins: [
-      {
-        name: 'plant',
-        setup: (bundler) => {
-          bundler.onLoad({ filter: /\.ts$/ }, ({ path }) => {
-            if (path !== target) return undefined;
-            planted = true;
-            return { contents: parts.join(control.replace), loader: 'ts' };
-          });
-        },
-      },
-    ],
+    plugins: [plugin],
+    ...more,
   });
-  if (!planted) throw new Error(`${control.file} is no part of the simulation.`);
-  return import(pathToFileURL(outfile).href) as Promise<World>;
+  check();
+  return import(pathToFileURL(outfile).href);
 }

@@ -1,20 +1,19 @@
 import type { Store } from '../../../src/idempotency/index.ts';
 import {
-  type Charge,
   type Conclusion,
   type Found,
   type Hold,
+  type Inbox,
   type Journal,
   JournalUnavailable,
-  type Opened,
   type Outcome,
   type Psp,
 } from '../../../src/payments/index.ts';
-import { chargesOnly } from '../../support/charges-only.ts';
 import type { Doer, Faults } from './faults.ts';
+import type { MemoryFollowUps } from './memory-follow-ups.ts';
 import type { MemoryJournal } from './memory-journal.ts';
 import type { MemoryPsp } from './memory-psp.ts';
-import { checkMove, checkRow, hold } from './promises.ts';
+import { checkMove, checkPayment, checkRow, hold } from './promises.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { Ports } from './server.ts';
 
@@ -25,6 +24,7 @@ export interface Shared {
   /** What the store was last told of each key, for telling states apart. */
   readonly stored: Map<string, string>;
   readonly journal: MemoryJournal;
+  readonly more: MemoryFollowUps;
   readonly psp: MemoryPsp;
   readonly keyWindowMs: number;
   readonly settlingMs: number;
@@ -46,9 +46,27 @@ const TERMINAL = new Set(['SUCCEEDED', 'DECLINED', 'FAILED', 'IN_REVIEW']);
 /** The shared world as one process reaches it: every call is an effect with its faults. */
 export function portsOf(doer: Doer, shared: Shared): Ports {
   const unclear = new Set<string>();
+  const { faults, journal, more } = shared;
+  const entry = <T>(what: string, act: () => Promise<T>): Promise<T> =>
+    faults.effect<T>(doer, what, () => watched(journal, act), unavailable);
+  const begin: Begin = <T extends { readonly kind: string }>(what: string, act: () => Promise<T>) =>
+    takingBack<T>(shared, doer, (told) => entry(what, async () => told(await act())));
   return {
     store: storeOf(doer, shared),
-    journal: journalOf(doer, shared, unclear),
+    journal: journalOf(doer, shared, unclear, entry, begin),
+    followUps: {
+      open: (asked) => begin('T1', () => more.open(asked)),
+      reopen: (recorded) => begin('T1 again', () => more.reopen(recorded)),
+      takeOverFirst: (payment) => entry('take over', () => more.takeOverFirst(payment)),
+    },
+    cancels: { cancel: (intent) => entry('cancel', () => more.cancel(intent)) },
+    inbox: inboxOf(shared, entry),
+    reversals: {
+      open: async (limit, psp) =>
+        more.lateOnes(psp).length === 0
+          ? []
+          : entry('reverse', () => more.openReversals(limit, psp)),
+    },
     psp: pspOf(doer, shared, unclear),
     reader: {
       entryByKey: (merchantId, key) =>
@@ -56,6 +74,12 @@ export function portsOf(doer: Doer, shared: Shared): Ports {
     },
   };
 }
+
+type Entry = <T>(what: string, act: () => Promise<T>) => Promise<T>;
+type Begin = <T extends { readonly kind: string }>(
+  what: string,
+  act: () => Promise<T>,
+) => Promise<T>;
 
 function unavailable(): never {
   throw new JournalUnavailable('no answer');
@@ -83,25 +107,33 @@ function storeOf(doer: Doer, { faults, store, stored, scheduler }: Shared): Stor
   };
 }
 
-function journalOf(doer: Doer, shared: Shared, unclear: Set<string>): Journal {
-  const { faults, journal } = shared;
-  const step = <T>(what: string, act: () => Promise<T>): Promise<T> =>
-    faults.effect<T>(doer, what, () => watched(journal, act), unavailable);
-  const begin = async (what: string, act: () => Promise<Opened>): Promise<Opened> => {
-    let opened: Opened | undefined;
-    try {
-      return await step(what, async () => {
-        opened = await act();
-        return opened;
-      });
-    } catch (error) {
-      if (opened?.kind === 'opened') takeBack(opened.hold);
-      throw error;
-    }
-  };
-  const takeBack = (held: Hold): void => {
-    step('take back', () => journal.settle(held, NEVER_SENT)).catch(() => {});
-  };
+/** T1 whose reply was lost is undone in the background, as the product does. */
+async function takingBack<T extends { readonly kind: string }>(
+  { faults, journal }: Shared,
+  doer: Doer,
+  step: (told: (opened: T) => T) => Promise<T>,
+): Promise<T> {
+  let opened: (T & { readonly hold?: Hold }) | undefined;
+  try {
+    return await step((answer) => {
+      opened = answer;
+      return answer;
+    });
+  } catch (error) {
+    const held = opened?.kind === 'opened' ? opened.hold : undefined;
+    const undo = () => watched(journal, () => journal.settle(held as Hold, NEVER_SENT));
+    if (held !== undefined) faults.effect(doer, 'take back', undo, unavailable).catch(() => {});
+    throw error;
+  }
+}
+
+function journalOf(
+  _doer: Doer,
+  { journal }: Shared,
+  unclear: Set<string>,
+  entry: Entry,
+  begin: Begin,
+): Journal {
   return {
     open: (asked) => begin('T1', () => journal.open(asked)),
     reopen: (recorded) => begin('T1 again', () => journal.reopen(recorded)),
@@ -110,26 +142,44 @@ function journalOf(doer: Doer, shared: Shared, unclear: Set<string>): Journal {
       const review = conclusion.state === 'IN_REVIEW';
       hold('P14', !ambiguous || review, `no answer was taken for ${conclusion.state}`);
       const { id, attempt } = held.entry;
-      return step('T2', async () => {
+      return entry('T2', async () => {
         const stands = journal.byId(id)?.entry.attempt;
         const settled = await journal.settle(held, conclusion);
         hold('P13', !settled.moved || stands === attempt, `attempt ${attempt} moved ${stands}`);
         return settled;
       });
     },
-    takeOver: (limit, psp) => step('take over', () => journal.takeOver(limit, psp)),
+    // A look that finds nothing is no step at which a fault would matter.
+    takeOver: async (limit, psp) =>
+      journal.due(psp).length === 0 ? [] : entry('take over', () => journal.takeOver(limit, psp)),
+  };
+}
+
+function inboxOf({ more, journal }: Shared, entry: Entry): Inbox {
+  return {
+    find: (letter) => entry('find', () => more.find(letter)),
+    keep: (letter, to) =>
+      entry('keep', async () => {
+        const known = more.letters.has(letter.eventId);
+        const seen = journal.observations.length;
+        const kept = await more.keep(letter, to);
+        const acted = journal.observations.length > seen;
+        hold('P7', !(known && acted), `the event ${letter.eventId} was acted on twice`);
+        return kept;
+      }),
   };
 }
 
 /** Does one step of the journal and checks every row that it may have moved. */
 async function watched<T>(journal: MemoryJournal, act: () => Promise<T>): Promise<T> {
-  const before = new Map([...journal.rows].map(([key, { entry }]) => [key, entry]));
+  const before = [...journal.rows].map(([key, { entry }]) => [key, entry] as const);
   const result = await act();
-  for (const [key, row] of journal.rows) {
-    const was = before.get(key);
-    if (was !== undefined) checkMove(was, row.entry);
-    checkRow(row);
+  for (const [key, was] of before) {
+    const row = journal.rows.get(key);
+    if (row !== undefined && row.entry !== was) checkMove(was, row.entry);
   }
+  for (const row of journal.rows.values()) checkRow(row);
+  for (const payment of journal.payments.values()) checkPayment(payment);
   return result;
 }
 
@@ -139,32 +189,40 @@ function pspOf(doer: Doer, shared: Shared, unclear: Set<string>): Psp {
     if (ambiguous) unclear.add(reference);
     else unclear.delete(reference);
   };
+  const send = async (what: string, reference: string, ask: () => Outcome): Promise<Outcome> => {
+    const row = journal.byId(reference);
+    const age = scheduler.now() - (row?.sentAt ?? 0);
+    hold('P15', row === undefined || age <= keyWindowMs, `sent again after ${age} ms`);
+    const act = (): Outcome => {
+      hold('P2', journal.byId(reference) !== undefined, `${reference} sent first`);
+      const outcome = ask();
+      const keys = psp.keys.get(reference)?.size ?? 0;
+      hold('P15', keys <= 1, `${keys} PSP keys for ${reference}`);
+      const made = psp.executions.filter((one) => one.reference === reference);
+      hold('P1', made.length <= 1, `${made.length} executions of ${reference}`);
+      return outcome;
+    };
+    const lost = (done: boolean): Outcome =>
+      done || scheduler.oneIn(2)
+        ? { kind: 'unknown', reason: 'timeout' }
+        : { kind: 'notSent', reason: 'refused', retryAfterMs: 1_000 };
+    const outcome = await faults.effect(doer, what, act, lost);
+    heard(reference, outcome.kind === 'unknown');
+    return outcome;
+  };
+  const follow =
+    (kind: 'capture' | 'void' | 'refund' | 'confirm'): Psp['capture'] =>
+    (one) =>
+      send('follow-up', one.reference, () => psp.followUp(kind, one));
   return {
-    ...chargesOnly,
     name: 'model',
     keyWindowMs,
     settlingMs,
-    charge: async (charge: Charge) => {
-      const row = journal.byId(charge.reference);
-      const age = scheduler.now() - (row?.sentAt ?? 0);
-      hold('P15', row === undefined || age <= keyWindowMs, `sent again after ${age} ms`);
-      const act = (): Outcome => {
-        hold('P2', journal.byId(charge.reference) !== undefined, `${charge.reference} sent first`);
-        const outcome = psp.charge(charge);
-        const keys = psp.keys.get(charge.reference)?.size ?? 0;
-        hold('P15', keys <= 1, `${keys} PSP keys for ${charge.reference}`);
-        const made = psp.executions.filter(({ reference }) => reference === charge.reference);
-        hold('P1', made.length <= 1, `${made.length} executions of ${charge.reference}`);
-        return outcome;
-      };
-      const lost = (done: boolean): Outcome =>
-        done || scheduler.oneIn(2)
-          ? { kind: 'unknown', reason: 'timeout' }
-          : { kind: 'notSent', reason: 'refused', retryAfterMs: 1_000 };
-      const outcome = await faults.effect(doer, 'charge', act, lost);
-      heard(charge.reference, outcome.kind === 'unknown');
-      return outcome;
-    },
+    charge: (charge) => send('charge', charge.reference, () => psp.charge(charge)),
+    capture: follow('capture'),
+    void: follow('void'),
+    refund: follow('refund'),
+    confirm: follow('confirm'),
     find: async (reference) => {
       const found = await faults.effect<Found>(
         doer,

@@ -27,7 +27,7 @@ export function chooseBySeed(seed: number): Choose {
  * says which of those that are due goes on. Time moves only when nothing is due.
  */
 export class Scheduler {
-  readonly timeline: string[] = [];
+  readonly #notes: (readonly [at: number, actor: string, what: string])[] = [];
   readonly #choose: Choose;
   #parked: Parked[] = [];
   #now = 0;
@@ -50,7 +50,11 @@ export class Scheduler {
   }
 
   note(actor: string, what: string): void {
-    this.timeline.push(`${this.#now} ms  ${actor}  ${what}`);
+    this.#notes.push([this.#now, actor, what]);
+  }
+
+  get timeline(): readonly string[] {
+    return this.#notes.map(([at, actor, what]) => `${at} ms  ${actor}  ${what}`);
   }
 
   /** Returns when this actor's turn comes, at the earliest after `ms`. */
@@ -110,9 +114,12 @@ export class Scheduler {
   }
 }
 
-/** Returns when every promise that could go on has done so. */
+/**
+ * Returns when every promise that could go on has done so: a tick that is asked for by a microtask comes
+ * when no microtask is left. Nothing here waits for the system, and so the loop need not turn.
+ */
 function settled(): Promise<void> {
   return new Promise((resolve) => {
-    setImmediate(resolve);
+    queueMicrotask(() => process.nextTick(resolve));
   });
 }
