@@ -7,6 +7,7 @@ export const STATUS_OF_CODE: Readonly<Record<string, number>> = {
   IDEMPOTENCY_KEY_INVALID: 400,
   IDEMPOTENCY_UNAVAILABLE: 503,
   IDEMPOTENCY_OUTCOME_UNKNOWN: 409,
+  PAYMENT_UNREADABLE: 503,
   BAD_USER_INPUT: 400,
   GRAPHQL_VALIDATION_FAILED: 400,
   GRAPHQL_PARSE_FAILED: 400,
@@ -16,6 +17,7 @@ export const STATUS_OF_CODE: Readonly<Record<string, number>> = {
   UNAUTHENTICATED: 401,
   FORBIDDEN: 403,
   RATE_LIMITED: 429,
+  WEBHOOKS_NOT_CONFIGURED: 503,
   INTERNAL_SERVER_ERROR: 500,
 };
 
@@ -76,6 +78,20 @@ export function outcomeUnknown(): GraphQLError {
   );
 }
 
+/**
+ * Beside an answer whose decision is kept and whose payment cannot be read just now: `payment: null` does
+ * not say that there is none.
+ *
+ * @param decision what was decided, or null if it is not known yet
+ */
+export function paymentUnreadable(decision: string | null, retryAfterMs: number): GraphQLError {
+  return refusal(
+    'PAYMENT_UNREADABLE',
+    'The answer stands, and its payment cannot be read now. Ask again, with the same key.',
+    { decision, retryable: true, safeToRetryWithSameKey: true, retryAfterMs },
+  );
+}
+
 /** @param path the argument, such as `input.amount.currency` */
 export function badInput(path: string, problem: string): GraphQLError {
   return refusal('BAD_USER_INPUT', `The argument "${path}" ${problem}.`, {
@@ -98,4 +114,12 @@ export function forbidden(scope: string): GraphQLError {
     retryable: false,
     safeToRetryWithSameKey: true,
   });
+}
+
+export function webhooksNotConfigured(): GraphQLError {
+  return refusal(
+    'WEBHOOKS_NOT_CONFIGURED',
+    'This server has no key to keep signing secrets with (WEBHOOK_SECRET_KEY).',
+    { retryable: false, safeToRetryWithSameKey: true },
+  );
 }
