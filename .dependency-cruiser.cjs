@@ -2,17 +2,18 @@
 const may = {
   idempotency: [],
   payments: [],
-  graphql: ['idempotency', 'payments', 'generated'],
+  webhooks: [],
+  graphql: ['idempotency', 'payments', 'webhooks', 'generated'],
   redis: ['idempotency'],
-  postgres: ['payments'],
+  postgres: ['payments', 'webhooks'],
   psp: ['payments'],
-  workers: ['payments'],
+  workers: ['payments', 'webhooks'],
   http: ['graphql'],
   embedded: [],
   simulator: [],
   client: ['generated/client'],
   checkout: ['client'],
-  generated: ['graphql', 'payments'],
+  generated: ['graphql', 'payments', 'webhooks'],
 };
 
 const roomRules = Object.entries(may).map(([room, others]) => ({

@@ -4,6 +4,8 @@ import type { Payment as PaymentRow, Recorded, Money as Amount, JournalEntry as 
 import type { Answered } from '../graphql/answered.ts';
 import type { PaymentPage, PaymentPlace, EntryPage, EntryPlace } from '../graphql/page.ts';
 import type { EventPage, EventPlace } from '../graphql/event-page.ts';
+import type { Endpoint, Delivery as DeliveryRow, Attempt as AttemptRow } from '../webhooks/index.ts';
+import type { EndpointPage, EndpointPlace, DeliveryPage, DeliveryPlace, AttemptPage, AttemptPlace } from '../graphql/webhook-page.ts';
 import type { TransactionIdConflict as Conflict } from '../graphql/user-errors.ts';
 import type { Context } from '../graphql/context.ts';
 export type Maybe<T> = T | null;
@@ -919,6 +921,8 @@ export type Query = {
   readonly journalEntries: JournalEntryConnection;
   /** What happened to the merchant's payments, oldest first. Whoever has seen an outcome finds its event. */
   readonly paymentEvents: PaymentEventConnection;
+  /** The merchant's webhook endpoints, newest first. */
+  readonly webhookEndpoints: WebhookEndpointConnection;
   /** The balance of each of the merchant's accounts in each currency. */
   readonly ledgerAccounts: ReadonlyArray<LedgerAccount>;
   /** Whether the merchant's books are in order. */
@@ -958,6 +962,12 @@ export type QueryJournalEntriesArgs = {
 
 
 export type QueryPaymentEventsArgs = {
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+export type QueryWebhookEndpointsArgs = {
   first?: InputMaybe<Scalars['Int']['input']>;
   after?: InputMaybe<Scalars['String']['input']>;
 };
@@ -1004,6 +1014,24 @@ export type Mutation = {
    * Not known yet: OutcomeUnknown, and nothing is undone; send the same request again later.
    */
   readonly cancelByIdempotencyKey: CancelByIdempotencyKeyPayload;
+  /**
+   * Has the merchant's events sent to a URL. Safe to send again: a URL has one endpoint, and a second one
+   * is refused; a secret that was never seen is replaced by rotating it.
+   */
+  readonly webhookEndpointCreate: WebhookEndpointCreatePayload;
+  /** Changes an endpoint, or switches it on or off. Safe to send again. */
+  readonly webhookEndpointUpdate: WebhookEndpointUpdatePayload;
+  /** Sends nothing to an endpoint any more. Safe to send again. */
+  readonly webhookEndpointDelete: WebhookEndpointDeletePayload;
+  /**
+   * Makes a new signing secret. Deliveries are signed with the earlier one too, for a while. Safe to send
+   * again: all that have not ended sign, up to five.
+   */
+  readonly webhookEndpointRotateSecret: WebhookEndpointRotateSecretPayload;
+  /** Sends a message of the type webhook.ping to an endpoint. Sent again, it is another ping. */
+  readonly webhookEndpointTest: WebhookEndpointTestPayload;
+  /** Delivers an event again, under the same webhook-id. Who takes each id once is safe from it. */
+  readonly webhookDeliveryRedeliver: WebhookDeliveryRedeliverPayload;
 };
 
 
@@ -1040,6 +1068,320 @@ export type MutationConfirmPaymentArgs = {
 export type MutationCancelByIdempotencyKeyArgs = {
   key: Scalars['IdempotencyKey']['input'];
   idempotencyKey: Scalars['IdempotencyKey']['input'];
+};
+
+
+export type MutationWebhookEndpointCreateArgs = {
+  input: WebhookEndpointCreateInput;
+};
+
+
+export type MutationWebhookEndpointUpdateArgs = {
+  input: WebhookEndpointUpdateInput;
+};
+
+
+export type MutationWebhookEndpointDeleteArgs = {
+  input: WebhookEndpointDeleteInput;
+};
+
+
+export type MutationWebhookEndpointRotateSecretArgs = {
+  input: WebhookEndpointRotateSecretInput;
+};
+
+
+export type MutationWebhookEndpointTestArgs = {
+  input: WebhookEndpointTestInput;
+};
+
+
+export type MutationWebhookDeliveryRedeliverArgs = {
+  input: WebhookDeliveryRedeliverInput;
+};
+
+/** Why nothing is sent to an endpoint. More may come. */
+export type WebhookDisabledReason =
+  /** Its merchant switched it off. */
+  | 'BY_MERCHANT'
+  /** It answered 410: it is no more. */
+  | 'GONE'
+  /** It took nothing for as long as one delivery is tried, about three days. */
+  | 'FAILING';
+
+/**
+ * Where the merchant's events are sent, signed as Standard Webhooks says. A new endpoint gets what happens
+ * from then on. A disabled one loses nothing: once enabled it gets what happened meanwhile.
+ */
+export type WebhookEndpoint = Node & {
+  readonly __typename?: 'WebhookEndpoint';
+  /** The global id. */
+  readonly id: Scalars['ID']['output'];
+  /** Where deliveries are posted to. */
+  readonly url: Scalars['String']['output'];
+  /** The merchant's own words. */
+  readonly description?: Maybe<Scalars['String']['output']>;
+  /** Types of events that are sent, or beginnings such as "refund.*"; null: all. */
+  readonly eventTypes?: Maybe<ReadonlyArray<Scalars['String']['output']>>;
+  /** Whether anything is sent to it. */
+  readonly enabled: Scalars['Boolean']['output'];
+  /** Why nothing is; null if it is enabled. */
+  readonly disabledReason?: Maybe<WebhookDisabledReason>;
+  /** Since when nothing is; null if it is enabled. */
+  readonly disabledAt?: Maybe<Scalars['DateTime']['output']>;
+  /** Since when it takes nothing; null if it took the last delivery. */
+  readonly failingSince?: Maybe<Scalars['DateTime']['output']>;
+  /** When it was made. */
+  readonly createdAt: Scalars['DateTime']['output'];
+  /** When the merchant last changed it. */
+  readonly updatedAt: Scalars['DateTime']['output'];
+  /** What was or will be sent to it, newest events first. */
+  readonly deliveries: WebhookDeliveryConnection;
+};
+
+
+/**
+ * Where the merchant's events are sent, signed as Standard Webhooks says. A new endpoint gets what happens
+ * from then on. A disabled one loses nothing: once enabled it gets what happened meanwhile.
+ */
+export type WebhookEndpointDeliveriesArgs = {
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** An endpoint and its place in a connection. */
+export type WebhookEndpointEdge = {
+  readonly __typename?: 'WebhookEndpointEdge';
+  /** The place, for the argument `after`. */
+  readonly cursor: Scalars['String']['output'];
+  /** What is at the place. */
+  readonly node: WebhookEndpoint;
+};
+
+/** A page of endpoints. */
+export type WebhookEndpointConnection = {
+  readonly __typename?: 'WebhookEndpointConnection';
+  /** What is on the page, each with its place. */
+  readonly edges: ReadonlyArray<WebhookEndpointEdge>;
+  /** What is on the page. */
+  readonly nodes: ReadonlyArray<WebhookEndpoint>;
+  /** Whether there is more. */
+  readonly pageInfo: PageInfo;
+};
+
+/** Where a delivery stands. More may come. */
+export type WebhookDeliveryStatus =
+  /** It will be tried, or tried again. */
+  | 'PENDING'
+  /** The endpoint answered 2xx. */
+  | 'DELIVERED'
+  /** Given up: every attempt failed. It can be asked for again. */
+  | 'FAILED';
+
+/** One event, or a ping, for one endpoint. */
+export type WebhookDelivery = Node & {
+  readonly __typename?: 'WebhookDelivery';
+  /** The global id. */
+  readonly id: Scalars['ID']['output'];
+  /** The endpoint; null if it was deleted. */
+  readonly endpoint?: Maybe<WebhookEndpoint>;
+  /** The header webhook-id: the same for every attempt. Of an event it is the id of its PaymentEvent. */
+  readonly webhookId: Scalars['ID']['output'];
+  /** The event's type, or "webhook.ping". */
+  readonly type: Scalars['String']['output'];
+  /** Where it stands. */
+  readonly status: WebhookDeliveryStatus;
+  /** How many attempts there were. */
+  readonly attemptCount: Scalars['Int']['output'];
+  /** When it is tried next, at the earliest; null if it is not PENDING. */
+  readonly nextAttemptAt?: Maybe<Scalars['DateTime']['output']>;
+  /** When the endpoint took it. */
+  readonly deliveredAt?: Maybe<Scalars['DateTime']['output']>;
+  /** When it was made. */
+  readonly createdAt: Scalars['DateTime']['output'];
+  /** What came of each attempt, newest first. */
+  readonly attempts: WebhookAttemptConnection;
+};
+
+
+/** One event, or a ping, for one endpoint. */
+export type WebhookDeliveryAttemptsArgs = {
+  first?: InputMaybe<Scalars['Int']['input']>;
+  after?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** A delivery and its place in a connection. */
+export type WebhookDeliveryEdge = {
+  readonly __typename?: 'WebhookDeliveryEdge';
+  /** The place, for the argument `after`. */
+  readonly cursor: Scalars['String']['output'];
+  /** What is at the place. */
+  readonly node: WebhookDelivery;
+};
+
+/** A page of deliveries. */
+export type WebhookDeliveryConnection = {
+  readonly __typename?: 'WebhookDeliveryConnection';
+  /** What is on the page, each with its place. */
+  readonly edges: ReadonlyArray<WebhookDeliveryEdge>;
+  /** What is on the page. */
+  readonly nodes: ReadonlyArray<WebhookDelivery>;
+  /** Whether there is more. */
+  readonly pageInfo: PageInfo;
+};
+
+/** What an attempt ended in. More may come. */
+export type WebhookAttemptResult =
+  /** Answered with 2xx. */
+  | 'DELIVERED'
+  /** Answered with another status. */
+  | 'HTTP_ERROR'
+  /** Answered with a redirect, which is not followed. */
+  | 'REDIRECTED'
+  /** Not answered in time. */
+  | 'TIMED_OUT'
+  /** The host name has no address. */
+  | 'NOT_RESOLVED'
+  /** No connection, or it broke off. */
+  | 'NOT_CONNECTED'
+  /** The certificate is not good, or there is no TLS. */
+  | 'TLS_FAILED'
+  /** The host has no address that may be sent to. */
+  | 'DESTINATION_REFUSED';
+
+/** One attempt to deliver. */
+export type WebhookAttempt = {
+  readonly __typename?: 'WebhookAttempt';
+  /** 1 for the first. */
+  readonly number: Scalars['Int']['output'];
+  /** What it ended in. */
+  readonly result: WebhookAttemptResult;
+  /** The status that was answered, if any was. */
+  readonly httpStatus?: Maybe<Scalars['Int']['output']>;
+  /** How long it took, in ms. */
+  readonly durationMs: Scalars['Int']['output'];
+  /** The first 500 characters of the answer, without anything that looks like a secret. */
+  readonly response?: Maybe<Scalars['String']['output']>;
+  /** When it ended. */
+  readonly createdAt: Scalars['DateTime']['output'];
+};
+
+/** An attempt and its place in a connection. */
+export type WebhookAttemptEdge = {
+  readonly __typename?: 'WebhookAttemptEdge';
+  /** The place, for the argument `after`. */
+  readonly cursor: Scalars['String']['output'];
+  /** What is at the place. */
+  readonly node: WebhookAttempt;
+};
+
+/** A page of attempts. */
+export type WebhookAttemptConnection = {
+  readonly __typename?: 'WebhookAttemptConnection';
+  /** What is on the page, each with its place. */
+  readonly edges: ReadonlyArray<WebhookAttemptEdge>;
+  /** What is on the page. */
+  readonly nodes: ReadonlyArray<WebhookAttempt>;
+  /** Whether there is more. */
+  readonly pageInfo: PageInfo;
+};
+
+/** A new endpoint. */
+export type WebhookEndpointCreateInput = {
+  /** Where deliveries are to be posted to: https, a public host, no user name. */
+  readonly url: Scalars['String']['input'];
+  /** At most 255 characters. */
+  readonly description?: InputMaybe<Scalars['String']['input']>;
+  /** Only these types, or beginnings such as "refund.*"; all if left out. */
+  readonly eventTypes?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
+};
+
+/** What came of webhookEndpointCreate. */
+export type WebhookEndpointCreatePayload = {
+  readonly __typename?: 'WebhookEndpointCreatePayload';
+  /** The endpoint. */
+  readonly endpoint: WebhookEndpoint;
+  /** What its deliveries are signed with. It is shown only now. */
+  readonly secret: Scalars['String']['output'];
+};
+
+/** What is to change; what is left out stays, what is null is taken away. */
+export type WebhookEndpointUpdateInput = {
+  /** The endpoint. */
+  readonly id: Scalars['ID']['input'];
+  /** Another address. */
+  readonly url?: InputMaybe<Scalars['String']['input']>;
+  /** Other words. */
+  readonly description?: InputMaybe<Scalars['String']['input']>;
+  /** Other types; null: all. */
+  readonly eventTypes?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
+  /** True: sends again, at once, and what happened meanwhile too. False: sends nothing. */
+  readonly enabled?: InputMaybe<Scalars['Boolean']['input']>;
+};
+
+/** What came of webhookEndpointUpdate. */
+export type WebhookEndpointUpdatePayload = {
+  readonly __typename?: 'WebhookEndpointUpdatePayload';
+  /** The endpoint as it is now. */
+  readonly endpoint: WebhookEndpoint;
+};
+
+/** The endpoint that is to go. */
+export type WebhookEndpointDeleteInput = {
+  /** The endpoint. */
+  readonly id: Scalars['ID']['input'];
+};
+
+/** What came of webhookEndpointDelete. */
+export type WebhookEndpointDeletePayload = {
+  readonly __typename?: 'WebhookEndpointDeletePayload';
+  /** The endpoint that is no more. */
+  readonly deletedId: Scalars['ID']['output'];
+};
+
+/** The endpoint that is to sign with another secret. */
+export type WebhookEndpointRotateSecretInput = {
+  /** The endpoint. */
+  readonly id: Scalars['ID']['input'];
+  /** True: the earlier secrets sign no longer, at once. For one that has leaked. */
+  readonly revokePrevious?: InputMaybe<Scalars['Boolean']['input']>;
+};
+
+/** What came of webhookEndpointRotateSecret. */
+export type WebhookEndpointRotateSecretPayload = {
+  readonly __typename?: 'WebhookEndpointRotateSecretPayload';
+  /** The endpoint. */
+  readonly endpoint: WebhookEndpoint;
+  /** The new secret. It is shown only now. */
+  readonly secret: Scalars['String']['output'];
+  /** Until when deliveries are signed with the earlier one as well; null if they are not. */
+  readonly previousUntil?: Maybe<Scalars['DateTime']['output']>;
+};
+
+/** The endpoint that is to be tried out. */
+export type WebhookEndpointTestInput = {
+  /** The endpoint. */
+  readonly id: Scalars['ID']['input'];
+};
+
+/** What came of webhookEndpointTest. */
+export type WebhookEndpointTestPayload = {
+  readonly __typename?: 'WebhookEndpointTestPayload';
+  /** The ping: its attempts tell what came of it. */
+  readonly delivery: WebhookDelivery;
+};
+
+/** The delivery that is to be made again. */
+export type WebhookDeliveryRedeliverInput = {
+  /** The delivery, whatever became of it. */
+  readonly id: Scalars['ID']['input'];
+};
+
+/** What came of webhookDeliveryRedeliver. */
+export type WebhookDeliveryRedeliverPayload = {
+  readonly __typename?: 'WebhookDeliveryRedeliverPayload';
+  /** The delivery, due at once. */
+  readonly delivery: WebhookDelivery;
 };
 
 export type WithIndex<TObject> = TObject & Record<string, any>;
@@ -1132,6 +1474,8 @@ export type ResolversInterfaceTypes<_RefType extends Record<string, unknown>> = 
   Node:
     | ( EntryRow )
     | ( PaymentRow )
+    | ( Endpoint )
+    | ( DeliveryRow )
   ;
 }>;
 
@@ -1212,6 +1556,30 @@ export type ResolversTypes = ResolversObject<{
   PageInfo: ResolverTypeWrapper<PageInfo>;
   Query: ResolverTypeWrapper<Record<PropertyKey, never>>;
   Mutation: ResolverTypeWrapper<Record<PropertyKey, never>>;
+  WebhookDisabledReason: WebhookDisabledReason;
+  WebhookEndpoint: ResolverTypeWrapper<Endpoint>;
+  WebhookEndpointEdge: ResolverTypeWrapper<EndpointPlace>;
+  WebhookEndpointConnection: ResolverTypeWrapper<EndpointPage>;
+  WebhookDeliveryStatus: WebhookDeliveryStatus;
+  WebhookDelivery: ResolverTypeWrapper<DeliveryRow>;
+  WebhookDeliveryEdge: ResolverTypeWrapper<DeliveryPlace>;
+  WebhookDeliveryConnection: ResolverTypeWrapper<DeliveryPage>;
+  WebhookAttemptResult: WebhookAttemptResult;
+  WebhookAttempt: ResolverTypeWrapper<AttemptRow>;
+  WebhookAttemptEdge: ResolverTypeWrapper<AttemptPlace>;
+  WebhookAttemptConnection: ResolverTypeWrapper<AttemptPage>;
+  WebhookEndpointCreateInput: WebhookEndpointCreateInput;
+  WebhookEndpointCreatePayload: ResolverTypeWrapper<Omit<WebhookEndpointCreatePayload, 'endpoint'> & { endpoint: ResolversTypes['WebhookEndpoint'] }>;
+  WebhookEndpointUpdateInput: WebhookEndpointUpdateInput;
+  WebhookEndpointUpdatePayload: ResolverTypeWrapper<Omit<WebhookEndpointUpdatePayload, 'endpoint'> & { endpoint: ResolversTypes['WebhookEndpoint'] }>;
+  WebhookEndpointDeleteInput: WebhookEndpointDeleteInput;
+  WebhookEndpointDeletePayload: ResolverTypeWrapper<WebhookEndpointDeletePayload>;
+  WebhookEndpointRotateSecretInput: WebhookEndpointRotateSecretInput;
+  WebhookEndpointRotateSecretPayload: ResolverTypeWrapper<Omit<WebhookEndpointRotateSecretPayload, 'endpoint'> & { endpoint: ResolversTypes['WebhookEndpoint'] }>;
+  WebhookEndpointTestInput: WebhookEndpointTestInput;
+  WebhookEndpointTestPayload: ResolverTypeWrapper<Omit<WebhookEndpointTestPayload, 'delivery'> & { delivery: ResolversTypes['WebhookDelivery'] }>;
+  WebhookDeliveryRedeliverInput: WebhookDeliveryRedeliverInput;
+  WebhookDeliveryRedeliverPayload: ResolverTypeWrapper<Omit<WebhookDeliveryRedeliverPayload, 'delivery'> & { delivery: ResolversTypes['WebhookDelivery'] }>;
 }>;
 
 /** Mapping between all available schema types and the resolvers parents */
@@ -1279,6 +1647,27 @@ export type ResolversParentTypes = ResolversObject<{
   PageInfo: PageInfo;
   Query: Record<PropertyKey, never>;
   Mutation: Record<PropertyKey, never>;
+  WebhookEndpoint: Endpoint;
+  WebhookEndpointEdge: EndpointPlace;
+  WebhookEndpointConnection: EndpointPage;
+  WebhookDelivery: DeliveryRow;
+  WebhookDeliveryEdge: DeliveryPlace;
+  WebhookDeliveryConnection: DeliveryPage;
+  WebhookAttempt: AttemptRow;
+  WebhookAttemptEdge: AttemptPlace;
+  WebhookAttemptConnection: AttemptPage;
+  WebhookEndpointCreateInput: WebhookEndpointCreateInput;
+  WebhookEndpointCreatePayload: Omit<WebhookEndpointCreatePayload, 'endpoint'> & { endpoint: ResolversParentTypes['WebhookEndpoint'] };
+  WebhookEndpointUpdateInput: WebhookEndpointUpdateInput;
+  WebhookEndpointUpdatePayload: Omit<WebhookEndpointUpdatePayload, 'endpoint'> & { endpoint: ResolversParentTypes['WebhookEndpoint'] };
+  WebhookEndpointDeleteInput: WebhookEndpointDeleteInput;
+  WebhookEndpointDeletePayload: WebhookEndpointDeletePayload;
+  WebhookEndpointRotateSecretInput: WebhookEndpointRotateSecretInput;
+  WebhookEndpointRotateSecretPayload: Omit<WebhookEndpointRotateSecretPayload, 'endpoint'> & { endpoint: ResolversParentTypes['WebhookEndpoint'] };
+  WebhookEndpointTestInput: WebhookEndpointTestInput;
+  WebhookEndpointTestPayload: Omit<WebhookEndpointTestPayload, 'delivery'> & { delivery: ResolversParentTypes['WebhookDelivery'] };
+  WebhookDeliveryRedeliverInput: WebhookDeliveryRedeliverInput;
+  WebhookDeliveryRedeliverPayload: Omit<WebhookDeliveryRedeliverPayload, 'delivery'> & { delivery: ResolversParentTypes['WebhookDelivery'] };
 }>;
 
 export type IdempotentDirectiveArgs = {
@@ -1620,7 +2009,7 @@ export interface JsonObjectScalarConfig extends GraphQLScalarTypeConfig<Resolver
 }
 
 export type NodeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Node'] = ResolversParentTypes['Node']> = ResolversObject<{
-  __resolveType: TypeResolveFn<'JournalEntry' | 'Payment', ParentType, ContextType>;
+  __resolveType: TypeResolveFn<'JournalEntry' | 'Payment' | 'WebhookEndpoint' | 'WebhookDelivery', ParentType, ContextType>;
 }>;
 
 export type PageInfoResolvers<ContextType = Context, ParentType extends ResolversParentTypes['PageInfo'] = ResolversParentTypes['PageInfo']> = ResolversObject<{
@@ -1637,6 +2026,7 @@ export type QueryResolvers<ContextType = Context, ParentType extends ResolversPa
   payments?: Resolver<ResolversTypes['PaymentConnection'], ParentType, ContextType, RequireFields<QueryPaymentsArgs, 'sort' | 'first'>>;
   journalEntries?: Resolver<ResolversTypes['JournalEntryConnection'], ParentType, ContextType, RequireFields<QueryJournalEntriesArgs, 'first'>>;
   paymentEvents?: Resolver<ResolversTypes['PaymentEventConnection'], ParentType, ContextType, RequireFields<QueryPaymentEventsArgs, 'first'>>;
+  webhookEndpoints?: Resolver<ResolversTypes['WebhookEndpointConnection'], ParentType, ContextType, RequireFields<QueryWebhookEndpointsArgs, 'first'>>;
   ledgerAccounts?: Resolver<ReadonlyArray<ResolversTypes['LedgerAccount']>, ParentType, ContextType, Partial<QueryLedgerAccountsArgs>>;
   ledgerHealth?: Resolver<ResolversTypes['LedgerHealth'], ParentType, ContextType>;
   idempotencyKey?: Resolver<Maybe<ResolversTypes['IdempotencyRecord']>, ParentType, ContextType, RequireFields<QueryIdempotencyKeyArgs, 'key'>>;
@@ -1649,6 +2039,110 @@ export type MutationResolvers<ContextType = Context, ParentType extends Resolver
   refundPayment?: Resolver<ResolversTypes['RefundPaymentPayload'], ParentType, ContextType, RequireFields<MutationRefundPaymentArgs, 'idempotencyKey' | 'input'>>;
   confirmPayment?: Resolver<ResolversTypes['ConfirmPaymentPayload'], ParentType, ContextType, RequireFields<MutationConfirmPaymentArgs, 'idempotencyKey' | 'input'>>;
   cancelByIdempotencyKey?: Resolver<ResolversTypes['CancelByIdempotencyKeyPayload'], ParentType, ContextType, RequireFields<MutationCancelByIdempotencyKeyArgs, 'key' | 'idempotencyKey'>>;
+  webhookEndpointCreate?: Resolver<ResolversTypes['WebhookEndpointCreatePayload'], ParentType, ContextType, RequireFields<MutationWebhookEndpointCreateArgs, 'input'>>;
+  webhookEndpointUpdate?: Resolver<ResolversTypes['WebhookEndpointUpdatePayload'], ParentType, ContextType, RequireFields<MutationWebhookEndpointUpdateArgs, 'input'>>;
+  webhookEndpointDelete?: Resolver<ResolversTypes['WebhookEndpointDeletePayload'], ParentType, ContextType, RequireFields<MutationWebhookEndpointDeleteArgs, 'input'>>;
+  webhookEndpointRotateSecret?: Resolver<ResolversTypes['WebhookEndpointRotateSecretPayload'], ParentType, ContextType, RequireFields<MutationWebhookEndpointRotateSecretArgs, 'input'>>;
+  webhookEndpointTest?: Resolver<ResolversTypes['WebhookEndpointTestPayload'], ParentType, ContextType, RequireFields<MutationWebhookEndpointTestArgs, 'input'>>;
+  webhookDeliveryRedeliver?: Resolver<ResolversTypes['WebhookDeliveryRedeliverPayload'], ParentType, ContextType, RequireFields<MutationWebhookDeliveryRedeliverArgs, 'input'>>;
+}>;
+
+export type WebhookEndpointResolvers<ContextType = Context, ParentType extends ResolversParentTypes['WebhookEndpoint'] = ResolversParentTypes['WebhookEndpoint']> = ResolversObject<{
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  url?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  description?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  eventTypes?: Resolver<Maybe<ReadonlyArray<ResolversTypes['String']>>, ParentType, ContextType>;
+  enabled?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  disabledReason?: Resolver<Maybe<ResolversTypes['WebhookDisabledReason']>, ParentType, ContextType>;
+  disabledAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  failingSince?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  createdAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  updatedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  deliveries?: Resolver<ResolversTypes['WebhookDeliveryConnection'], ParentType, ContextType, RequireFields<WebhookEndpointDeliveriesArgs, 'first'>>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+}>;
+
+export type WebhookEndpointEdgeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['WebhookEndpointEdge'] = ResolversParentTypes['WebhookEndpointEdge']> = ResolversObject<{
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  node?: Resolver<ResolversTypes['WebhookEndpoint'], ParentType, ContextType>;
+}>;
+
+export type WebhookEndpointConnectionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['WebhookEndpointConnection'] = ResolversParentTypes['WebhookEndpointConnection']> = ResolversObject<{
+  edges?: Resolver<ReadonlyArray<ResolversTypes['WebhookEndpointEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['WebhookEndpoint']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+}>;
+
+export type WebhookDeliveryResolvers<ContextType = Context, ParentType extends ResolversParentTypes['WebhookDelivery'] = ResolversParentTypes['WebhookDelivery']> = ResolversObject<{
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  endpoint?: Resolver<Maybe<ResolversTypes['WebhookEndpoint']>, ParentType, ContextType>;
+  webhookId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  type?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  status?: Resolver<ResolversTypes['WebhookDeliveryStatus'], ParentType, ContextType>;
+  attemptCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  nextAttemptAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  deliveredAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  createdAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  attempts?: Resolver<ResolversTypes['WebhookAttemptConnection'], ParentType, ContextType, RequireFields<WebhookDeliveryAttemptsArgs, 'first'>>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+}>;
+
+export type WebhookDeliveryEdgeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['WebhookDeliveryEdge'] = ResolversParentTypes['WebhookDeliveryEdge']> = ResolversObject<{
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  node?: Resolver<ResolversTypes['WebhookDelivery'], ParentType, ContextType>;
+}>;
+
+export type WebhookDeliveryConnectionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['WebhookDeliveryConnection'] = ResolversParentTypes['WebhookDeliveryConnection']> = ResolversObject<{
+  edges?: Resolver<ReadonlyArray<ResolversTypes['WebhookDeliveryEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['WebhookDelivery']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+}>;
+
+export type WebhookAttemptResolvers<ContextType = Context, ParentType extends ResolversParentTypes['WebhookAttempt'] = ResolversParentTypes['WebhookAttempt']> = ResolversObject<{
+  number?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  result?: Resolver<ResolversTypes['WebhookAttemptResult'], ParentType, ContextType>;
+  httpStatus?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  durationMs?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  response?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  createdAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+}>;
+
+export type WebhookAttemptEdgeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['WebhookAttemptEdge'] = ResolversParentTypes['WebhookAttemptEdge']> = ResolversObject<{
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  node?: Resolver<ResolversTypes['WebhookAttempt'], ParentType, ContextType>;
+}>;
+
+export type WebhookAttemptConnectionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['WebhookAttemptConnection'] = ResolversParentTypes['WebhookAttemptConnection']> = ResolversObject<{
+  edges?: Resolver<ReadonlyArray<ResolversTypes['WebhookAttemptEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['WebhookAttempt']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+}>;
+
+export type WebhookEndpointCreatePayloadResolvers<ContextType = Context, ParentType extends ResolversParentTypes['WebhookEndpointCreatePayload'] = ResolversParentTypes['WebhookEndpointCreatePayload']> = ResolversObject<{
+  endpoint?: Resolver<ResolversTypes['WebhookEndpoint'], ParentType, ContextType>;
+  secret?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+}>;
+
+export type WebhookEndpointUpdatePayloadResolvers<ContextType = Context, ParentType extends ResolversParentTypes['WebhookEndpointUpdatePayload'] = ResolversParentTypes['WebhookEndpointUpdatePayload']> = ResolversObject<{
+  endpoint?: Resolver<ResolversTypes['WebhookEndpoint'], ParentType, ContextType>;
+}>;
+
+export type WebhookEndpointDeletePayloadResolvers<ContextType = Context, ParentType extends ResolversParentTypes['WebhookEndpointDeletePayload'] = ResolversParentTypes['WebhookEndpointDeletePayload']> = ResolversObject<{
+  deletedId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+}>;
+
+export type WebhookEndpointRotateSecretPayloadResolvers<ContextType = Context, ParentType extends ResolversParentTypes['WebhookEndpointRotateSecretPayload'] = ResolversParentTypes['WebhookEndpointRotateSecretPayload']> = ResolversObject<{
+  endpoint?: Resolver<ResolversTypes['WebhookEndpoint'], ParentType, ContextType>;
+  secret?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  previousUntil?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+}>;
+
+export type WebhookEndpointTestPayloadResolvers<ContextType = Context, ParentType extends ResolversParentTypes['WebhookEndpointTestPayload'] = ResolversParentTypes['WebhookEndpointTestPayload']> = ResolversObject<{
+  delivery?: Resolver<ResolversTypes['WebhookDelivery'], ParentType, ContextType>;
+}>;
+
+export type WebhookDeliveryRedeliverPayloadResolvers<ContextType = Context, ParentType extends ResolversParentTypes['WebhookDeliveryRedeliverPayload'] = ResolversParentTypes['WebhookDeliveryRedeliverPayload']> = ResolversObject<{
+  delivery?: Resolver<ResolversTypes['WebhookDelivery'], ParentType, ContextType>;
 }>;
 
 export type Resolvers<ContextType = Context> = ResolversObject<{
@@ -1703,6 +2197,21 @@ export type Resolvers<ContextType = Context> = ResolversObject<{
   PageInfo?: PageInfoResolvers<ContextType>;
   Query?: QueryResolvers<ContextType>;
   Mutation?: MutationResolvers<ContextType>;
+  WebhookEndpoint?: WebhookEndpointResolvers<ContextType>;
+  WebhookEndpointEdge?: WebhookEndpointEdgeResolvers<ContextType>;
+  WebhookEndpointConnection?: WebhookEndpointConnectionResolvers<ContextType>;
+  WebhookDelivery?: WebhookDeliveryResolvers<ContextType>;
+  WebhookDeliveryEdge?: WebhookDeliveryEdgeResolvers<ContextType>;
+  WebhookDeliveryConnection?: WebhookDeliveryConnectionResolvers<ContextType>;
+  WebhookAttempt?: WebhookAttemptResolvers<ContextType>;
+  WebhookAttemptEdge?: WebhookAttemptEdgeResolvers<ContextType>;
+  WebhookAttemptConnection?: WebhookAttemptConnectionResolvers<ContextType>;
+  WebhookEndpointCreatePayload?: WebhookEndpointCreatePayloadResolvers<ContextType>;
+  WebhookEndpointUpdatePayload?: WebhookEndpointUpdatePayloadResolvers<ContextType>;
+  WebhookEndpointDeletePayload?: WebhookEndpointDeletePayloadResolvers<ContextType>;
+  WebhookEndpointRotateSecretPayload?: WebhookEndpointRotateSecretPayloadResolvers<ContextType>;
+  WebhookEndpointTestPayload?: WebhookEndpointTestPayloadResolvers<ContextType>;
+  WebhookDeliveryRedeliverPayload?: WebhookDeliveryRedeliverPayloadResolvers<ContextType>;
 }>;
 
 export type DirectiveResolvers<ContextType = Context> = ResolversObject<{

@@ -10,6 +10,7 @@ import type {
   PaymentReader,
   Posting,
 } from '../payments/index.ts';
+import type { Desk, Endpoint, Endpoints } from '../webhooks/index.ts';
 import { unauthenticated } from './refusals.ts';
 
 /** The caller, as its credentials say. */
@@ -24,6 +25,10 @@ export interface Services extends CancelDeps {
   readonly ledger: LedgerReader;
   readonly events: Events;
   readonly feed: EventFeed;
+  /** Webhook endpoints and their deliveries, to be read. */
+  readonly endpoints: Endpoints;
+  /** What merchants may do about them; undefined where the server has no key for their secrets. */
+  readonly desk: Desk | undefined;
   /** How long answers are kept for quick replays, in ms. */
   readonly answerTtlMs: number;
 }
@@ -42,6 +47,7 @@ interface Loaders {
   entries?: DataLoader<string, JournalEntry | undefined>;
   entriesOf?: DataLoader<EntriesOfPayment, readonly JournalEntry[], string>;
   postingsOf?: DataLoader<string, readonly Posting[]>;
+  endpoints?: DataLoader<string, Endpoint | undefined>;
 }
 
 interface Asking {
@@ -100,6 +106,13 @@ export class Context {
       this.services.ledger.postingsOf(merchantOf(this), ids),
     );
     return this.loaders.postingsOf;
+  }
+
+  get endpoints(): DataLoader<string, Endpoint | undefined> {
+    this.loaders.endpoints ??= new DataLoader((ids) =>
+      this.services.endpoints.byIds(merchantOf(this), ids),
+    );
+    return this.loaders.endpoints;
   }
 }
 

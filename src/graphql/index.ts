@@ -1,5 +1,6 @@
 export type { GraphQLAnswer } from './answer.ts';
 export { type Caller, Context, type Services } from './context.ts';
+export { toGlobalId } from './global-id.ts';
 export {
   type IdempotencyOptions,
   type IdempotentCall,

@@ -17,6 +17,7 @@ export const STATUS_OF_CODE: Readonly<Record<string, number>> = {
   UNAUTHENTICATED: 401,
   FORBIDDEN: 403,
   RATE_LIMITED: 429,
+  WEBHOOKS_NOT_CONFIGURED: 503,
   INTERNAL_SERVER_ERROR: 500,
 };
 
@@ -113,4 +114,12 @@ export function forbidden(scope: string): GraphQLError {
     retryable: false,
     safeToRetryWithSameKey: true,
   });
+}
+
+export function webhooksNotConfigured(): GraphQLError {
+  return refusal(
+    'WEBHOOKS_NOT_CONFIGURED',
+    'This server has no key to keep signing secrets with (WEBHOOK_SECRET_KEY).',
+    { retryable: false, safeToRetryWithSameKey: true },
+  );
 }

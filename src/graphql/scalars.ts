@@ -24,10 +24,21 @@ export const MinorUnits = new GraphQLScalarType<number, number>({
   parseLiteral: (node) => amount(literal(node, Kind.INT, Kind.STRING)),
 });
 
+const DAY_MS = 86_400_000;
+let day = { number: 0, text: '' };
+
+/** The day in UTC, written anew once a day. */
+function today(): string {
+  const number = Math.floor(Date.now() / DAY_MS);
+  if (number !== day.number) {
+    day = { number, text: new Date(number * DAY_MS).toISOString().slice(0, 10) };
+  }
+  return day.text;
+}
+
 function currency(value: unknown): string {
   const code = typeof value === 'string' && /^[A-Za-z]{3}$/.test(value) ? value.toUpperCase() : '';
-  const today = new Date().toISOString().slice(0, 10);
-  const found = standing(code, today);
+  const found = standing(code, today());
   if (found === 'active') return code;
   const what = code === '' ? 'this is none' : `${code} is ${found}`;
   throw new GraphQLError(`a currency is an ISO 4217 code that is valid today; ${what}`);

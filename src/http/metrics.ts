@@ -26,6 +26,8 @@ export class Metrics {
   readonly webhooks: Counter<'psp' | 'result'>;
   readonly eventsSent: Counter;
   readonly linesGrown: Counter;
+  readonly webhookAttempts: Counter<'result'>;
+  readonly webhookDisabled: Counter<'reason'>;
 
   /** @param openWork asked at each scrape */
   constructor(openWork: () => Promise<OpenWork>) {
@@ -63,6 +65,16 @@ export class Metrics {
     this.linesGrown = counter(
       'event_lines_grown',
       'How often this process gave a merchant further event positions.',
+    );
+    this.webhookAttempts = counter(
+      'webhook_attempts',
+      'Attempts to deliver a webhook to a merchant, by what they ended in.',
+      ['result'],
+    );
+    this.webhookDisabled = counter(
+      'webhook_endpoints_disabled',
+      'Endpoints of merchants that this process disabled, by why.',
+      ['reason'],
     );
     for (const outcome of ['executed', 'replayed', 'joined', 'in_doubt']) {
       this.answered.inc({ outcome }, 0);

@@ -22,6 +22,6 @@ export function decode<A>(text: string): Kept<A> {
 }
 
 /** The first answer passes through the same form as a replay, so that the two cannot differ. */
-export function roundTrip<A>(answer: A): A {
-  return JSON.parse(JSON.stringify(answer ?? null)) as A;
+export function asKept<A>(text: string): A {
+  return JSON.parse(text.slice(1)) as A;
 }

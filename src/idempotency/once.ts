@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { decode, encode, roundTrip, UNKNOWN } from './answer.ts';
+import { asKept, decode, encode, UNKNOWN } from './answer.ts';
 import type { Call, Ending, Result } from './call.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { Flights } from './flights.ts';
@@ -141,15 +141,16 @@ export class Once {
     waited: boolean,
   ): Promise<Turn<A>> {
     if (result.kind === 'done') {
-      await this.#keep(call, lease, encode(result.answer));
+      const text = encode(result.answer);
+      await this.#keep(call, lease, text);
       const how = result.first ? 'EXECUTED' : waited ? 'JOINED' : 'REPLAYED';
-      return { kind: 'answered', how, answer: roundTrip(result.answer) };
+      return { kind: 'answered', how, answer: asKept(text) };
     }
     await this.#release(lease);
     if (result.kind === 'busy') return { ...result, by: 'journal' };
     if (result.kind === 'mismatch') return result;
     const how = result.kind === 'open' ? 'IN_DOUBT' : 'EXECUTED';
-    return { kind: 'answered', how, answer: roundTrip(result.answer) };
+    return { kind: 'answered', how, answer: asKept(encode(result.answer)) };
   }
 
   async #claim(lease: Lease): Promise<Claimed> {

@@ -50,6 +50,7 @@ import { openStore } from './store.ts';
 import { openStreams } from './streams.ts';
 import { trustedDocuments } from './trusted-documents.ts';
 import { webhooksOf } from './webhooks.ts';
+import { openWebhooksOut, type WebhooksOut } from './webhooks-out.ts';
 
 /** A server that listens. */
 export interface Running {
@@ -77,6 +78,7 @@ interface Databases {
   readonly database: Database;
   readonly reports: ReturnType<typeof openReports>;
   readonly events: OpenEvents;
+  readonly webhooks: WebhooksOut;
 }
 
 /** Where everything meets: builds each room's part, wires them, and listens. */
@@ -88,13 +90,14 @@ export async function compose(config: Config, parts: Parts, log: Log): Promise<R
     log.warn({ why }, 'the database pool was replaced');
   });
   const psp = await openPsp(config, parts);
-  const first = await openStore(parts.redisUrl, log);
+  const first = await openStore(parts.redisUrl, config.NEAR_ANSWERS_MS, log);
   const reports = openReports(parts.databaseUrl);
   const events = openEvents(parts.databaseUrl, first.bell, {
     log,
     onGrown: (lines) => metrics.linesGrown.inc(lines),
   });
-  const services = servicesOf(around, { database, reports, events }, psp);
+  const webhooks = openWebhooksOut(around, parts);
+  const services = servicesOf(around, { database, reports, events, webhooks }, psp);
   const { graphql, subscriptions } = await startGraphQL(around, services, first.store, events);
   const identities = new Identities(database);
   const pages = pagesOf(config, parts, { identities, reader: services.reader });
@@ -111,15 +114,17 @@ export async function compose(config: Config, parts: Parts, log: Log): Promise<R
   if (parts.ownSimulator) await sendWebhooksTo(url, parts, config);
   const recovery = recoverWith(around, database, services);
   const sweep = sweepWith(around, database, services);
+  webhooks.start();
   return {
     url,
     playground: pages.serves('/playground') ? `${url}/playground` : undefined,
     checkout: pages.serves('/checkout') ? `${url}/checkout` : undefined,
     drain: async () => {
-      const recovered = Promise.all([recovery.stop(), sweep.stop()]);
+      const recovered = Promise.all([recovery.stop(), sweep.stop(), webhooks.stop()]);
       const whole = await http.drain(config.DRAIN_MS);
       await within(CLOSE_MS, Promise.all([recovered, events.stop(), graphql.stop(), psp.close()]));
-      await within(CLOSE_MS, Promise.all([database.close(), reports.database.close()]));
+      const databases = [database, reports.database, webhooks];
+      await within(CLOSE_MS, Promise.all(databases.map((one) => one.close())));
       first.close();
       return whole;
     },
@@ -128,7 +133,7 @@ export async function compose(config: Config, parts: Parts, log: Log): Promise<R
 
 function servicesOf(
   { config, log, metrics }: Surroundings,
-  { database, reports, events }: Databases,
+  { database, reports, events, webhooks: { endpoints, desk } }: Databases,
   psp: OpenPsp,
 ) {
   const services: Services = {
@@ -140,6 +145,7 @@ function servicesOf(
     ledger: new PostgresLedgerReader(database, openBudgetMs(config), reports),
     events: events.events,
     feed: events.feed,
+    ...{ endpoints, desk },
     now: () => performance.now(),
     leaseMs: config.lockTtlMs,
     pspTimeoutMs: config.PSP_TIMEOUT_MS,

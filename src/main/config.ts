@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { TRUST_MODES } from '../http/index.ts';
 import { isSigningSecret, LOOKUPS, PSP_NAMES } from '../psp/index.ts';
 import { isRedisUrl } from '../redis/index.ts';
+import { webhookVariables } from './webhook-variables.ts';
 
 /** What the environment says, checked. Times are in ms unless the name says otherwise. */
 export type Config = Readonly<z.output<typeof variables>> & { readonly lockTtlMs: number };
@@ -9,6 +10,7 @@ export type Config = Readonly<z.output<typeof variables>> & { readonly lockTtlMs
 /** A send needs this much of the lease beyond the PSP time-out, and T1 some time before it. */
 const LEAST_SPARE_MS = 1_500;
 const MOST_JOIN_WAIT_MS = 10_000;
+const MOST_NEAR_ANSWERS_MS = 10_000;
 const MOST_MS = 2_147_483_647;
 const DAY_MS = 86_400_000;
 
@@ -114,6 +116,13 @@ export const variables = z.object({
     .max(MOST_JOIN_WAIT_MS)
     .default(5_000)
     .describe(`a whole number of milliseconds from 0 to ${MOST_JOIN_WAIT_MS}`),
+  NEAR_ANSWERS_MS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(MOST_NEAR_ANSWERS_MS)
+    .default(2_000)
+    .describe(`a whole number of milliseconds from 0 to ${MOST_NEAR_ANSWERS_MS}`),
   DRAIN_MS: milliseconds(20_000, 0),
   RATE_LIMIT_PER_SECOND: z.coerce
     .number()
@@ -126,6 +135,7 @@ export const variables = z.object({
   MAX_SUBSCRIPTIONS_PER_MERCHANT: count(100).describe(
     'streams that one process holds open for one merchant, from 1 to 100000',
   ),
+  ...webhookVariables,
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info').describe(LOG_LEVELS.join(', ')),
   INTROSPECTION: onOff,
   PLAYGROUND: onOff,
@@ -151,6 +161,7 @@ const SECRET = new Set([
   'STRIPE_SECRET_KEY',
   'STRIPE_WEBHOOK_SECRET',
   'SIMULATOR_WEBHOOK_SECRET',
+  'WEBHOOK_SECRET_KEY',
 ]);
 
 /** Everything that is wrong with the environment, one problem a line. */

@@ -16,6 +16,8 @@ export interface Parts {
   readonly simulatorSecrets: string[];
   /** True if the simulator is ours, and is to be told where to send webhooks. */
   readonly ownSimulator: boolean;
+  /** What keeps signing secrets of merchants' endpoints unreadable; the first one is the present one. */
+  readonly webhookKeys: string[];
   /** The key of the demo merchant, if there is to be one. */
   readonly demoApiKey: string | undefined;
   /** True if the database is ours, and nobody else migrates it. */
@@ -55,13 +57,20 @@ export async function embedMissing(config: Config, say: Say): Promise<Parts> {
     const ownSimulator = config.PSP === 'simulator' && config.SIMULATOR_URL === undefined;
     const given = secretsIn(config.SIMULATOR_WEBHOOK_SECRET);
     const simulatorSecrets = ownSimulator && given.length === 0 ? [newSecret()] : given;
-    const demoApiKey = config.DEMO_API_KEY ?? (ownDatabase ? await keptKey(folder) : undefined);
+    const demoApiKey =
+      config.DEMO_API_KEY ??
+      (ownDatabase ? await kept(folder, 'demo-api-key', newDemoKey) : undefined);
+    const webhookKeys = secretsIn(config.WEBHOOK_SECRET_KEY);
+    if (ownDatabase && webhookKeys.length === 0) {
+      webhookKeys.push(await kept(folder, 'webhook-secret-key', newSealingKey));
+    }
     return {
       databaseUrl,
       redisUrl,
       simulatorUrl,
       simulatorSecrets,
       ownSimulator,
+      webhookKeys,
       demoApiKey,
       ownDatabase,
       stop,
@@ -127,12 +136,15 @@ async function embedSimulator(
 /** For a simulator that lives as long as this server: nobody else need know it. */
 const newSecret = () => `whsec_${randomBytes(24).toString('base64')}`;
 
-/** The demo merchant's key outlives the process, so that a saved request works tomorrow. */
-async function keptKey(folder: string): Promise<string> {
-  const path = join(folder, 'demo-api-key');
-  const kept = await readFile(path, 'utf8').catch(() => '');
-  if (kept.trim() !== '') return kept.trim();
-  const key = `sk_demo_${randomBytes(18).toString('base64url')}`;
+const newDemoKey = () => `sk_demo_${randomBytes(18).toString('base64url')}`;
+const newSealingKey = () => randomBytes(32).toString('base64');
+
+/** A key that outlives the process: what was saved with it works tomorrow. */
+async function kept(folder: string, name: string, make: () => string): Promise<string> {
+  const path = join(folder, name);
+  const there = await readFile(path, 'utf8').catch(() => '');
+  if (there.trim() !== '') return there.trim();
+  const key = make();
   await mkdir(folder, { recursive: true });
   await writeFile(path, `${key}\n`, { mode: 0o600 });
   return key;

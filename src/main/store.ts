@@ -12,7 +12,11 @@ export interface OpenStore {
 }
 
 /** The first door: in Redis if there is one, whether it can be reached now or not; else in memory. */
-export async function openStore(redisUrl: string | undefined, log: Log): Promise<OpenStore> {
+export async function openStore(
+  redisUrl: string | undefined,
+  nearMs: number,
+  log: Log,
+): Promise<OpenStore> {
   if (redisUrl === undefined) return { store: new MemoryStore(), bell: undefined, close: () => {} };
   const connections = connectRedis(redisUrl, {
     onError: (err) => log.debug({ err }, 'Redis connection'),
@@ -24,7 +28,7 @@ export async function openStore(redisUrl: string | undefined, log: Log): Promise
   }
   const far = new RedisStore(connections);
   return {
-    store: new NearStore(far),
+    store: nearMs === 0 ? far : new NearStore(far, nearMs),
     bell: new Bell(connections),
     close: () => far.close(),
   };

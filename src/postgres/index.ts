@@ -13,3 +13,5 @@ export { migrate, migrationsIn } from './migrate.ts';
 export { openWork } from './open-work.ts';
 export { PostgresPaymentReader } from './payment-reader.ts';
 export { PostgresReversals } from './reversals.ts';
+export { PostgresEndpoints } from './webhook-endpoints.ts';
+export { PostgresOutbox } from './webhook-outbox.ts';

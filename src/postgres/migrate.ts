@@ -1,7 +1,9 @@
 import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { drizzle } from 'drizzle-orm/postgres-js';
 import { migrate as applyMigrations } from 'drizzle-orm/postgres-js/migrator';
+import { Logger, runMigrations as migrateJobs } from 'graphile-worker';
 import postgres from 'postgres';
+import { JOBS_SCHEMA } from '../webhooks/index.ts';
 
 /** Any constant will do, as long as every starter of this database takes the same lock. */
 const MIGRATION_LOCK = 7_301_135;
@@ -17,11 +19,15 @@ export async function migrate(url: string, folder: string): Promise<void> {
     // Whoever may only serve cannot migrate, and need not where everything is applied.
     if (await isUpToDate(client, folder)) return;
     await client`select pg_advisory_lock(${MIGRATION_LOCK})`;
+    // First, since ours grants what is in the schema of the jobs.
+    await migrateJobs({ connectionString: url, schema: JOBS_SCHEMA, logger: SILENT });
     await applyMigrations(drizzle(client), { migrationsFolder: folder });
   } finally {
     await client.end({ timeout: 2 });
   }
 }
+
+const SILENT = new Logger(() => () => {});
 
 async function isUpToDate(client: postgres.Sql, folder: string): Promise<boolean> {
   try {

@@ -30,6 +30,7 @@ import { at, bytea, minor, oneOf, xid8 } from './columns.ts';
 export * from './access-tables.ts';
 export * from './event-tables.ts';
 export * from './webhook-in-tables.ts';
+export * from './webhook-out-tables.ts';
 
 /**
  * The tables. Every primary key and UNIQUE starts with merchant_id, so that they can be partitioned

@@ -9,9 +9,16 @@ export const FORMAT = 'semel-1';
  * which tells apart even texts that UTF-8 cannot write. Neither tenant nor key can be read from it.
  */
 export function intentHash(intent: Intent): string {
+  const known = hashes.get(intent);
+  if (known !== undefined) return known;
   const text = Buffer.from(intentId(intent), 'utf16le');
-  return hash('sha256', text, 'hex').slice(0, 32);
+  const made = hash('sha256', text, 'hex').slice(0, 32);
+  hashes.set(intent, made);
+  return made;
 }
+
+/** An intent is claimed and settled as one object. */
+const hashes = new WeakMap<Intent, string>();
 
 /** Key and channel carry the same hash tag: in a cluster they share a slot. */
 export const keyOf = (hash: string): string => `semel:{${hash}}`;

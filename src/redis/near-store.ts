@@ -10,8 +10,6 @@ import {
   type Verdict,
 } from '../idempotency/index.ts';
 
-/** How long an answer is kept near, in ms; the far store's own time may be passed by as much. */
-const NEAR_MS = 2_000;
 /** The most answers, and characters of them in all, that are kept near. */
 const MOST = { answers: 20_000, characters: 8_000_000 } as const;
 
@@ -25,6 +23,7 @@ type Answered = Extract<Entry, { readonly kind: 'answered' }>;
  */
 export class NearStore implements Store {
   readonly #far: Store;
+  readonly #nearMs: number;
   readonly #now: () => number;
   readonly #answers = new LRUCache<string, Answered>({
     max: MOST.answers,
@@ -32,9 +31,14 @@ export class NearStore implements Store {
     sizeCalculation: ({ answer }) => answer.length + 1,
   });
 
-  /** @param now monotonic time in ms */
-  constructor(far: Store, now: () => number = () => performance.now()) {
+  /**
+   * @param nearMs how long an answer is kept near, in ms; by as much may the far store's own time be
+   *   passed
+   * @param now monotonic time in ms
+   */
+  constructor(far: Store, nearMs: number, now: () => number = () => performance.now()) {
     this.#far = far;
+    this.#nearMs = nearMs;
     this.#now = now;
   }
 
@@ -42,13 +46,13 @@ export class NearStore implements Store {
     const near = decide(this.#answers.get(intentId(ask.intent)), ask, this.#now());
     if (near.kind !== 'run') return near;
     const verdict = await this.#far.claim(ask, leaseMs);
-    if (verdict.kind === 'replay') this.#keep(ask, verdict.answer, NEAR_MS);
+    if (verdict.kind === 'replay') this.#keep(ask, verdict.answer, this.#nearMs);
     return verdict;
   }
 
   async settle(lease: Lease, answer: string, ttlMs: number): Promise<boolean> {
     const settled = await this.#far.settle(lease, answer, ttlMs);
-    if (settled) this.#keep(lease, answer, Math.min(ttlMs, NEAR_MS));
+    if (settled) this.#keep(lease, answer, Math.min(ttlMs, this.#nearMs));
     return settled;
   }
 

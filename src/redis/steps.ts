@@ -74,9 +74,10 @@ export class Steps {
       };
       // A reply that has arrived but was not read yet, because this process was busy, still counts.
       const timer = setTimeout(() => setImmediate(expire), this.#budgetMs);
-      this.#resending(step, attempt)
-        .then(resolve, reject)
-        .finally(() => clearTimeout(timer));
+      const end = (): void => clearTimeout(timer);
+      const done = this.#resending(step, attempt);
+      done.then(end, end);
+      done.then(resolve, reject);
     });
   }
 

@@ -1,3 +1,4 @@
+export { type Deliveries, startDeliveries } from './deliver-webhooks.ts';
 export { Feed, type FeedOptions } from './feed.ts';
 export type { Loop } from './loop.ts';
 export { startNumbering } from './number-events.ts';

@@ -55,7 +55,7 @@ export async function readAll({ databaseUrl, merchantId, rows }: Wanted, sql: Sq
     'payments, by transaction id': page({ filter: { transactionId: 'order-77' } }),
     'payments, by metadata': page({ filter: { metadata: { order: 77 } } }),
     'paymentEvents, 100 from the middle': () => events.after(merchantId, Math.floor(rows / 2), 100),
-    'number new events': () => events.number(),
+    'numbering the events of what was just paid': () => events.number(),
     ledgerAccounts: () => ledger.balances(merchantId, null),
     'recovery, nothing due': () => journal.takeOver(DUE, 'simulator'),
   };

@@ -83,6 +83,8 @@ async function playFaults(stage: Stage, which: Flags['faults']): Promise<readonl
 }
 
 async function run(flags: Flags, stage: Stage, against: Against | undefined): Promise<number> {
+  // Now: by the end the folder may stand at another commit.
+  const where = await about(stage);
   const modes = chooseModes(flags);
   const systems = against === undefined ? SYSTEMS : [...SYSTEMS, against.system];
   const measured: Measured[] = [];
@@ -104,7 +106,7 @@ async function run(flags: Flags, stage: Stage, against: Against | undefined): Pr
     ...faultsOfOurs(faults, SEMEL.name),
     ...belowFloor(judged),
   );
-  const facts = { ...(await about(stage)), against: against?.commit ?? null, settings: flags };
+  const facts = { ...where, against: against?.commit ?? null, settings: flags };
   writeFileSync(
     flags.json,
     JSON.stringify({ ...facts, judged, faults, broken, measured }, null, 2),

@@ -10,7 +10,7 @@ export function markdown(head: readonly string[], rows: readonly (readonly strin
     Math.max(name.length, ...rows.map((row) => (row[column] ?? '').length)),
   );
   const line = (row: readonly string[]) =>
-    `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
+    `| ${widths.map((width, column) => (row[column] ?? '').padEnd(width)).join(' | ')} |`;
   return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n');
 }
 

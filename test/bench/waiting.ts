@@ -208,13 +208,14 @@ async function main(): Promise<number> {
   }
   const stage = await openStage();
   try {
+    const where = await about(stage);
     const seen = await measure(stage, payments);
     const times = await startUps(seen.place, starts);
     await seen.psp.stop();
     const { idle, beside, atPsp, endS, waited, broken } = seen;
     const settings = { payments, starts };
     const facts = {
-      ...(await about(stage)),
+      ...where,
       settings,
       idle,
       beside,

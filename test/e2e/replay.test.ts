@@ -74,6 +74,21 @@ describe('a retry after success', () => {
     await expectOnce(key);
   });
 
+  test('of the last seconds is answered from memory, also when Redis forgot', async () => {
+    const near = await world.server({ NEAR_ANSWERS_MS: '10000' });
+    const key = freshKey();
+    const first = await pay(near, key);
+    await world.redis.flush();
+    const again = await pay(near, key);
+    expectReplayOf(first, again);
+    expect(paid(again).idempotency.outcome).toBe('REPLAYED');
+    expect(codeOf(await pay(near, key, { ...EUR_10_50, description: 'another' }))).toBe(
+      'IDEMPOTENCY_KEY_REUSED',
+    );
+    expect(await world.redis.client().dbsize()).toBe(0);
+    await expectOnce(key);
+  });
+
   test('may select other fields', async () => {
     const key = freshKey();
     const input = {

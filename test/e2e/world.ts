@@ -21,6 +21,8 @@ export const QUICK = {
   RECOVER_AFTER_MS: '4000',
   JOIN_WAIT_MS: '1000',
   DRAIN_MS: '5000',
+  // When Redis has forgotten an answer, it is the journal that is asked.
+  NEAR_ANSWERS_MS: '0',
 } as const;
 
 export interface EntryRow {

@@ -20,6 +20,7 @@ test('nothing set is a configuration, and an empty text is nothing', () => {
     RECOVER_AFTER_MS: 30_000,
     ANSWER_TTL_S: 86_400,
     JOIN_WAIT_MS: 5_000,
+    NEAR_ANSWERS_MS: 2_000,
     DRAIN_MS: 20_000,
     DATABASE_POOL_MAX: 8,
   });
@@ -47,6 +48,7 @@ test('all problems come at once: the variable, what was given, what is accepted'
     NODE_ENV: 'staging',
     ANSWER_TTL_S: '1.5',
     JOIN_WAIT_MS: '10001',
+    NEAR_ANSWERS_MS: '10001',
   });
   const expected = [
     /PORT is "70000"; accepted: a port from 0 .* to 65535/,
@@ -59,6 +61,7 @@ test('all problems come at once: the variable, what was given, what is accepted'
     /NODE_ENV is "staging"; accepted: development, test or production/,
     /ANSWER_TTL_S is "1.5"; accepted: a whole number of seconds/,
     /JOIN_WAIT_MS is "10001"; accepted: .*0 to 10000/,
+    /NEAR_ANSWERS_MS is "10001"; accepted: .*0 to 10000/,
   ];
   for (const line of expected) expect(told).toMatch(line);
   expect(told.split('\n')).toHaveLength(1 + expected.length);
@@ -91,6 +94,26 @@ test('Stripe needs a key, which is repeated to nobody, and no simulator', () => 
     STRIPE_SECRET_KEY: 'sk_test_12345678',
   });
   expect(config.PSP).toBe('stripe');
+});
+
+test('webhooks to merchants: keys are 32 bytes and repeated to nobody, pauses are a list', () => {
+  const key = Buffer.alloc(32, 7).toString('base64');
+  const config = readConfig({
+    WEBHOOK_SECRET_KEY: `${key}, ${key}`,
+    WEBHOOK_RETRY_DELAYS_MS: '5,10',
+    WEBHOOK_ALLOW_PRIVATE: 'on',
+  });
+  expect(config).toMatchObject({ WEBHOOK_RETRY_DELAYS_MS: [5, 10], WEBHOOK_ALLOW_PRIVATE: 'on' });
+  const told = problemsOf({
+    WEBHOOK_SECRET_KEY: 'hunter2',
+    WEBHOOK_RETRY_DELAYS_MS: '5 s',
+    WEBHOOK_ALLOW_PRIVATE: 'some',
+    WEBHOOK_TIMEOUT_MS: '0',
+  });
+  expect(told).toMatch(/WEBHOOK_SECRET_KEY is something else; accepted: keys of 32 bytes/);
+  expect(told).toMatch(/WEBHOOK_RETRY_DELAYS_MS is "5 s"; accepted: 1 to 30 whole numbers/);
+  expect(told).toMatch(/WEBHOOK_ALLOW_PRIVATE is "some"; accepted: off, loopback, on/);
+  expect(told).toMatch(/WEBHOOK_TIMEOUT_MS is "0"/);
 });
 
 describe('the order of the times', () => {

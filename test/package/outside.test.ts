@@ -10,6 +10,7 @@ import { makeOutsideProject, type OutsideProject } from './project.ts';
 import { snippetsOf } from './snippets.ts';
 
 const GUIDE = 'docs/client.md';
+const WEBHOOKS = 'docs/webhooks.md';
 
 const TSCONFIG = {
   compilerOptions: {
@@ -111,6 +112,7 @@ describe('a project outside', () => {
   beforeAll(async () => {
     const snippets = await snippetsOf(GUIDE);
     await project.write(snippets);
+    await project.write(await snippetsOf(WEBHOOKS));
     await project.write([
       ['package.json', JSON.stringify({ name: 'outside', private: true, type: 'module' })],
       ['tsconfig.json', JSON.stringify(TSCONFIG)],
@@ -127,7 +129,7 @@ describe('a project outside', () => {
   const page = (...args: readonly string[]) =>
     project.node(['out/payments.js', ...args], { SHOP: server.url, API_KEY: TEST_API_KEY });
 
-  it('compiles the whole guide, and generates its documents', async () => {
+  it('compiles the guides, and generates the documents', async () => {
     expect(await project.compile()).toEqual([]);
   }, 120_000);
 

@@ -23,7 +23,7 @@ function bench() {
   return {
     clock,
     far: counted,
-    near: new NearStore(counted, () => clock.now()),
+    near: new NearStore(counted, NEAR_MS, () => clock.now()),
     claims: () => claims,
     forget: () => {
       far = new MemoryStore(clock);

@@ -19,6 +19,14 @@ import { Payload, TransactionIdConflict } from './payload.ts';
 import { Money, Payment, PaymentConnection } from './payment.ts';
 import { IdempotencyRecord, Query } from './query.ts';
 import { Subscription } from './subscription.ts';
+import {
+  WebhookAttemptConnection,
+  WebhookDelivery,
+  WebhookDeliveryConnection,
+  WebhookEndpoint,
+  WebhookEndpointConnection,
+} from './webhook.ts';
+import { webhookMutations } from './webhook-mutations.ts';
 
 export const resolvers: Resolvers = {
   ...scalars,
@@ -30,6 +38,7 @@ export const resolvers: Resolvers = {
     refundPayment,
     confirmPayment,
     cancelByIdempotencyKey,
+    ...webhookMutations,
   },
   CreatePaymentPayload: Payload,
   CapturePaymentPayload: Payload,
@@ -54,4 +63,9 @@ export const resolvers: Resolvers = {
   Subscription,
   TrialBalance,
   TransactionIdConflict,
+  WebhookAttemptConnection,
+  WebhookDelivery,
+  WebhookDeliveryConnection,
+  WebhookEndpoint,
+  WebhookEndpointConnection,
 };

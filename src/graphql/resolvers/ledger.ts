@@ -16,7 +16,11 @@ import { toGlobalId } from '../global-id.ts';
 import { connection } from '../page.ts';
 
 export const Node: NodeResolvers = {
-  __resolveType: (node) => ('idempotencyKey' in node ? 'JournalEntry' : 'Payment'),
+  __resolveType: (node) => {
+    if ('idempotencyKey' in node) return 'JournalEntry';
+    if ('url' in node) return 'WebhookEndpoint';
+    return 'endpointId' in node ? 'WebhookDelivery' : 'Payment';
+  },
 };
 
 const amount = ({ amountMinor, currency }: Row) => ({ amountMinor, currency });

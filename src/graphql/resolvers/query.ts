@@ -11,8 +11,10 @@ import { type Context, merchantOf } from '../context.ts';
 import { fromGlobalId } from '../global-id.ts';
 import { pageOf, pageRequest } from '../page.ts';
 import { badInput } from '../refusals.ts';
+import { deliveryKey, endpointKey } from '../webhook-page.ts';
 import { fieldOf } from './ended.ts';
 import { paymentEvents } from './events.ts';
+import { webhookEndpoints } from './webhook.ts';
 
 const MOST_NODES = 100;
 
@@ -47,6 +49,8 @@ export const Query: QueryResolvers = {
 
   paymentEvents,
 
+  webhookEndpoints,
+
   ledgerAccounts: (_source, { at }, context) =>
     context.services.ledger.balances(merchantOf(context), at ?? null),
 
@@ -71,11 +75,16 @@ export const IdempotencyRecord: IdempotencyRecordResolvers = {
 };
 
 /** Objects of one kind are read together, whatever order they are asked for in. */
-async function nodeOf(globalId: string, { payments, entries }: Context) {
+async function nodeOf(globalId: string, context: Context) {
+  const { payments, entries, endpoints, services } = context;
   const paymentId = fromGlobalId('Payment', globalId);
   if (paymentId !== undefined) return (await payments.load(paymentId)) ?? null;
   const entryId = fromGlobalId('JournalEntry', globalId);
-  return entryId === undefined ? null : ((await entries.load(entryId)) ?? null);
+  if (entryId !== undefined) return (await entries.load(entryId)) ?? null;
+  const endpoint = endpointKey(merchantOf(context), globalId);
+  if (endpoint !== undefined) return (await endpoints.load(endpoint.id)) ?? null;
+  const delivery = deliveryKey(merchantOf(context), globalId);
+  return delivery === undefined ? null : ((await services.endpoints.delivery(delivery)) ?? null);
 }
 
 /** Null equals omitted. */

@@ -13,6 +13,7 @@ import {
   EXECUTION,
   GOOD,
   MOVE,
+  mostlyOpen,
   mostlyRefused,
   overtaken,
   PAYMENT,
@@ -146,6 +147,7 @@ const PLANTED: readonly (readonly [string, string, Partial<Evidence>])[] = [
   ['P19', 'a card number that was taken', { events: [cardAsked(), told(1, 40, DONE)] }],
   ['log', 'a command that spans slots', { complaints: ['ReplyError: CROSSSLOT Keys in request'] }],
   ['liveness', 'a server that mostly refuses', { events: mostlyRefused() }],
+  ['liveness', 'intents that nobody ends before all is healed', { events: mostlyOpen() }],
   [
     'liveness',
     'an intent that is never answered',

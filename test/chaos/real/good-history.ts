@@ -176,6 +176,13 @@ function refusals(from: number, many: number): Event[] {
 }
 
 export const refusedWithoutRedis = (): Event[] => [...GOOD.events, ...refusals(10, 50), REDIS_DOWN];
+/** One intent that is answered, and five that are refused until all is healed. */
+export const mostlyOpen = (): Event[] => [
+  ...GOOD.events,
+  ...refusals(10, 5).map((event): Event => {
+    return event.kind === 'ask' ? { ...event, key: `k${event.id}` } : event;
+  }),
+];
 export const mostlyRefused = (): Event[] => [...GOOD.events, ...refusals(10, 50)];
 
 export function cardAsked(): Event {

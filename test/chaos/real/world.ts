@@ -54,7 +54,7 @@ const MOST_CONNECTIONS = '80';
 export async function startWorld(options: WorldOptions): Promise<World> {
   const folder = await makeTempDir();
   const settings = { max_connections: MOST_CONNECTIONS };
-  const [database, redis, entry, ports] = await Promise.all([
+  const [database, redis, bundle, ports] = await Promise.all([
     startTestPostgres({ durable: true, settings }),
     startRedisWorld(options.redis),
     bundleServer(),
@@ -93,6 +93,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     const env = {
       ...TIMES,
       ...profile.adapter,
+      PLAYGROUND: 'off',
       DATA_DIR: join(folder.path, name),
       DATABASE_URL: `postgres://${login}@127.0.0.1:${ways.postgres.port}/postgres`,
       REDIS_URL: redis.url ?? `redis://127.0.0.1:${ways.redis?.port}`,
@@ -100,7 +101,10 @@ export async function startWorld(options: WorldOptions): Promise<World> {
       SIMULATOR_WEBHOOK_SECRET: secret,
     };
     const logFile = join(folder.path, `${name}.log`);
-    made.push({ server: new Server({ name, entry, port, logFile, env, clock }), ways });
+    made.push({
+      server: new Server({ name, entry: bundle.entry, port, logFile, env, clock }),
+      ways,
+    });
   }
   const servers = made.map(({ server }) => server);
   await Promise.all(servers.map((server) => server.ready()));
@@ -124,7 +128,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
       await Promise.all(servers.map((server) => server.stop()));
       const proxies = made.flatMap(({ ways }) => proxiesOf(ways));
       await Promise.all([anyServer, ...proxies].map((proxy) => proxy.close()));
-      await Promise.all([redis.stop(), psp.stop(), database.remove()]);
+      await Promise.all([redis.stop(), psp.stop(), database.remove(), bundle.remove()]);
     },
   };
 }

@@ -1,0 +1,12 @@
+export { type DeliverDeps, deliverDue } from './deliver.ts';
+export * from './delivery.ts';
+export { Desk, type DeskOptions } from './desk.ts';
+export { mayConnect, PRIVATE_MODES, type PrivateMode } from './destination.ts';
+export * from './endpoint.ts';
+export { JOBS_SCHEMA } from './jobs.ts';
+export { webhookIdOf } from './message.ts';
+export * from './ports.ts';
+export { publicNames } from './resolver.ts';
+export { USUAL_RETRY_DELAYS_MS } from './schedule.ts';
+export { isSealingKey, Sealer } from './sealer.ts';
+export { Sender } from './sender.ts';
