@@ -40,7 +40,7 @@ BEGIN
       FROM outbox_events e
       WHERE e.xid >= mark AND NOT EXISTS (
         SELECT FROM outbox_positions p WHERE p.merchant_id = e.merchant_id AND p.event_id = e.id)
-    ), last AS (
+    ), last AS MATERIALIZED (
       SELECT m.merchant_id, coalesce((
         SELECT p.position FROM outbox_positions p WHERE p.merchant_id = m.merchant_id
         ORDER BY p.position DESC LIMIT 1), 0) AS position

@@ -6,6 +6,8 @@ const HEX_NAME = /(?<![0-9a-z])(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64})(?![0-9
 const DIGIT_RUN = new RegExp(`\\d(?:${SEPARATOR}*\\d){12,}`, 'g');
 const SEPARATORS = new RegExp(`${SEPARATOR}+`);
 const CARD_DIGITS = { least: 13, most: 19 } as const;
+/** A time in ms (until 2033). Cards of 13 digits never began with 1. */
+const TIME_MS = /^1\d{12}$/;
 /** C0, DEL and C1. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that are refused
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
@@ -21,7 +23,8 @@ export function textProblem(text: string): string | undefined {
 
 /**
  * True if 13 to 19 digits in a row pass the Luhn check (ISO/IEC 7812-1, annex B), whether they are
- * written together or in groups. The digits of a UUID or a digest are none, whatever they add up to.
+ * written together or in groups. The digits of a UUID, a digest or a time in ms are none, whatever they
+ * add up to.
  */
 export function holdsCardNumber(text: string): boolean {
   return cardNumberRuns(text).length > 0;
@@ -58,7 +61,8 @@ function someGroupsAreCard(run: string): boolean {
     for (const group of groups.slice(start)) {
       digits += group;
       if (digits.length > CARD_DIGITS.most) return false;
-      if (digits.length >= CARD_DIGITS.least && passesLuhn(digits)) return true;
+      const long = digits.length >= CARD_DIGITS.least && !TIME_MS.test(digits);
+      if (long && passesLuhn(digits)) return true;
     }
     return false;
   });

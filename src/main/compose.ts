@@ -43,6 +43,7 @@ import {
 } from './database.ts';
 import type { Parts } from './embed.ts';
 import { type OpenEvents, openEvents } from './events.ts';
+import { listen } from './listen.ts';
 import type { Log } from './log.ts';
 import { openPsp } from './psp.ts';
 import { sendWebhooksTo } from './simulator-webhooks.ts';
@@ -63,7 +64,6 @@ export interface Running {
 
 const RECOVERY = { everyMs: 1_000, limit: 100 } as const;
 const SWEEP = { everyMs: 2_000, limit: 50 } as const;
-const USUAL_PORT = 4_000;
 /** How long closing may take once nothing is under way, in ms. */
 const CLOSE_MS = 2_000;
 
@@ -269,21 +269,6 @@ function pagesOf(config: Config, parts: Parts, books: DemoBooks): Pages {
             charges: (key) => chargesAtPsp(simulatorUrl, demoApiKey, key, books),
           },
   });
-}
-
-/** Without PORT the usual port is taken, or else any that is free. @returns the address as a URL */
-async function listen(http: HttpServer, { HOST, PORT }: Config): Promise<string> {
-  const on = (port: number) =>
-    http.listen(HOST, port).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EADDRINUSE') throw error;
-      return undefined;
-    });
-  const address = (await on(PORT ?? USUAL_PORT)) ?? (PORT === undefined ? await on(0) : undefined);
-  if (address === undefined) {
-    throw new Error(`PORT is ${PORT}, and another process listens there; accepted: a free port.`);
-  }
-  const host = address.family === 'IPv6' ? `[${address.address}]` : address.address;
-  return `http://${host}:${address.port}`;
 }
 
 /** What does not end in time is left behind: the process is about to end. */

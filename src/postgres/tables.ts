@@ -29,6 +29,7 @@ import { at, bytea, minor, oneOf, xid8 } from './columns.ts';
 
 export * from './access-tables.ts';
 export * from './event-tables.ts';
+export * from './posting-tables.ts';
 export * from './webhook-in-tables.ts';
 export * from './webhook-out-tables.ts';
 
@@ -75,6 +76,9 @@ export const payments = pgTable(
     uniqueIndex('payments_live_transaction_id')
       .on(t.merchantId, t.transactionId)
       .where(sql`${t.transactionId} is not null and not (${t.status} ${oneOf(FREE_STATUSES)})`),
+    index('payments_transaction_id')
+      .on(t.merchantId, t.transactionId)
+      .where(sql`${t.transactionId} is not null`),
     index('payments_authorized_until')
       .on(t.authorizedUntil)
       .where(sql`${t.status} = 'AUTHORIZED' and ${t.authorizedUntil} is not null`),
@@ -206,13 +210,6 @@ export const postings = pgTable(
     check('postings_leg', sql`${t.leg} > 0`),
     check('postings_amount', sql`${t.amountMinor} between 1 and ${sql.raw(`${MAX_AMOUNT_MINOR}`)}`),
   ],
-);
-
-/** Entries whose legs do not balance yet, until the end of the transaction that posts them. */
-export const postingsToBalance = pgTable(
-  'postings_to_balance',
-  { merchantId: uuid('merchant_id').notNull(), entryId: uuid('entry_id').notNull() },
-  (t) => [primaryKey({ columns: [t.merchantId, t.entryId] })],
 );
 
 /** Evidence: what a PSP said of an entry, also when nobody was entitled to act on it any more. */

@@ -1,0 +1,1 @@
+CREATE INDEX "payments_transaction_id" ON "payments" USING btree ("merchant_id","transaction_id") WHERE "payments"."transaction_id" is not null;
