@@ -37,6 +37,7 @@ const TIMES = {
 const now = Date.now;
 const MERCHANT = randomUUID();
 const ROUNDS = 20;
+const MOST_EVENTS = 100_000;
 
 export async function openBench({ product, migrations }: Build, url: string): Promise<Bench> {
   await product.migrate(url, migrations);
@@ -86,7 +87,8 @@ export async function openBench({ product, migrations }: Build, url: string): Pr
       }
     },
     violations: async (calm) => {
-      const evidence = await gatherFrom(sql, simulator, events, now());
+      const reads = await readLine(product, url);
+      const evidence = { ...(await gatherFrom(sql, simulator, events, now())), reads };
       const { violations } = check(evidence);
       return [...violations, ...executedTwice(evidence), ...(calm ? refusedInCalm(events) : [])];
     },
@@ -98,6 +100,18 @@ export async function openBench({ product, migrations }: Build, url: string): Pr
     },
   };
   return bench;
+}
+
+/** What a reader of the merchant's events gets, once all of them have their places. */
+async function readLine(product: Build['product'], url: string): Promise<Evidence['reads']> {
+  const database = new product.Database({ url, poolMax: 1, statementMs: 2_000 });
+  const outbox = new product.PostgresEvents(database, { budgetMs: 5_000, onNumbered: () => {} });
+  try {
+    await outbox.number();
+    return await outbox.after(MERCHANT, 0, MOST_EVENTS);
+  } finally {
+    await database.close();
+  }
 }
 
 /** One execution for each key of a merchant, whatever entries there are. */

@@ -5,6 +5,12 @@ export {
   hearEvent,
   recoverOnce,
 } from '../../../src/payments/index.ts';
-export { Database, migrate, PostgresInbox, PostgresJournal } from '../../../src/postgres/index.ts';
+export {
+  Database,
+  migrate,
+  PostgresEvents,
+  PostgresInbox,
+  PostgresJournal,
+} from '../../../src/postgres/index.ts';
 export { createSimulatorPsp } from '../../../src/psp/simulator.ts';
 export { connectRedis, RedisStore } from '../../../src/redis/index.ts';
