@@ -62,7 +62,8 @@ describe('is believed by nobody', () => {
     ['without its signature', { ...good, headers: without('webhook-signature') }],
     ['with no time in its time', withHeader('webhook-timestamp', 'hello')],
     ['301 s old', simulatorMail({ reference }, { ageS: 301 })],
-    ['301 s from now', simulatorMail({ reference }, { ageS: -301 })],
+    // Signed when this file is read: by the time it is asked about, it is nearer.
+    ['330 s from now', simulatorMail({ reference }, { ageS: -330 })],
     ['signed with another secret', simulatorMail({ reference }, { secret: 'b3RoZXI=' })],
     ['with half a signature', withHeader('webhook-signature', signature.slice(0, 20))],
     ['with the mere version', withHeader('webhook-signature', 'v1,')],
