@@ -7,6 +7,8 @@ import { REAL, type RealControl } from './controls.ts';
 
 const MOST_SEEDS = 2_000;
 const WITHIN_MS = 300_000;
+/** How often a bug of the real thing may be let go before it counts as not found. */
+const LIVES = 8;
 const ALL = Array.from({ length: 18 }, (_, at) => `N${at + 1}`);
 
 const table: string[][] = [];
@@ -88,8 +90,13 @@ describe('the real thing', () => {
       // Without the bug the same must show nothing: else it would be found whatever is planted.
       expect(await playClean(control)).toEqual([]);
       const startedAt = performance.now();
-      const reported = new Set((await play(control, true)).map(({ promise }) => promise));
-      const named = control.breaks.filter((promise) => reported.has(promise));
+      const reported = new Set<string>();
+      let named: readonly string[] = [];
+      // Where it takes a death at the wrong moment, one life may be lucky.
+      for (let life = 0; life < LIVES && named.length === 0; life += 1) {
+        for (const { promise } of await play(control, true)) reported.add(promise);
+        named = control.breaks.filter((promise) => reported.has(promise));
+      }
       note(control.id, control.name, named.join(' ') || undefined, seconds(startedAt));
       expect(named, `reported: ${[...reported]}`).not.toEqual([]);
     },
