@@ -23,7 +23,7 @@ export function decide(
 ): Verdict {
   if (entry === undefined || entry.endsAt <= now) return { kind: 'run' };
   if (entry.fingerprint !== ask.fingerprint) {
-    return { kind: 'mismatch', fingerprint: entry.fingerprint };
+    return { kind: 'mismatch', fingerprint: entry.fingerprint, held: entry.kind === 'held' };
   }
   if (entry.kind === 'answered') return { kind: 'replay', answer: entry.answer };
   if (entry.token === ask.token) return { kind: 'run' };

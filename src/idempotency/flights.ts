@@ -5,7 +5,6 @@ import { intentId } from './store.ts';
 const RETRY_AFTER_MS = 1_000;
 
 interface Flight {
-  readonly fingerprint: string;
   readonly ending: Promise<Ending<unknown>>;
   waiters: number;
 }
@@ -17,7 +16,10 @@ export interface FlightOptions {
   readonly clock: Clock;
 }
 
-/** Inside one process equal keys share one promise; only the first caller reaches the store. */
+/**
+ * Inside one process equal calls (one key, one payload) share one promise; only the first of them
+ * reaches the store. Another payload under the key is the store's to judge, and the journal's.
+ */
 export class Flights {
   readonly #running = new Map<string, Flight>();
   readonly #options: FlightOptions;
@@ -28,10 +30,10 @@ export class Flights {
   }
 
   async share<A>(call: Call<A>, lead: () => Promise<Ending<A>>): Promise<Ending<A>> {
-    const id = intentId(call.intent);
+    const id = `${intentId(call.intent)} ${call.fingerprint}`;
     const running = this.#running.get(id);
     if (running !== undefined) return this.#join(call, running);
-    const flight: Flight = { fingerprint: call.fingerprint, ending: lead(), waiters: 0 };
+    const flight: Flight = { ending: lead(), waiters: 0 };
     this.#running.set(id, flight);
     try {
       return (await flight.ending) as Ending<A>;
@@ -42,9 +44,6 @@ export class Flights {
 
   async #join<A>(call: Call<A>, flight: Flight): Promise<Ending<A>> {
     const { maxPerKey, maxInAll, joinWaitMs, clock } = this.#options;
-    if (flight.fingerprint !== call.fingerprint) {
-      return { kind: 'mismatch', fingerprint: flight.fingerprint };
-    }
     const full = flight.waiters >= maxPerKey || this.#waiters >= maxInAll;
     if (call.onInFlight === 'REFUSE' || full) return { kind: 'busy', retryAfterMs: RETRY_AFTER_MS };
     flight.waiters += 1;

@@ -34,6 +34,7 @@ const POLL_MS = { first: 100, most: 1_000 } as const;
 /** From this pause on a waiting call looks into the journal, too. */
 const LOOK_FROM_MS = 400;
 const UNAVAILABLE_RETRY_MS = 1_000;
+const CONTESTED_RETRY_MS = 100;
 
 type Claimed = Verdict | { readonly kind: 'no-store' };
 type Turn<A> =
@@ -90,7 +91,9 @@ export class Once {
       case 'busy':
         return { ...claimed, by: 'store' };
       case 'mismatch':
-        return claimed;
+        return claimed.held
+          ? this.#judge(call, claimed.fingerprint)
+          : mismatch(claimed.fingerprint);
       case 'replay': {
         const kept = decode<A>(claimed.answer);
         if (kept.kind === 'answer') {
@@ -115,6 +118,20 @@ export class Once {
     if (seen === undefined || seen.kind === 'busy' || seen.kind === 'released') return undefined;
     const turn = await this.#conclude(call, undefined, seen, true);
     return turn.kind === 'busy' ? undefined : turn;
+  }
+
+  /**
+   * Another payload holds the key. What has no outcome yet holds nothing in the store, so a wrong
+   * payload may hold the key while a journal refuses it: if a journal knows the key, it says whose
+   * payload is wrong.
+   */
+  async #judge<A>(call: Call<A>, fingerprint: string): Promise<Turn<A>> {
+    const seen = await call.look?.();
+    if (seen === undefined) return mismatch(fingerprint);
+    if (seen.kind === 'busy' || seen.kind === 'released') {
+      return { kind: 'busy', retryAfterMs: CONTESTED_RETRY_MS, by: 'store' };
+    }
+    return this.#conclude(call, undefined, seen, false);
   }
 
   async #withoutLease<A>(call: Call<A>, waited: boolean): Promise<Turn<A>> {
@@ -198,3 +215,5 @@ export class Once {
     }
   }
 }
+
+const mismatch = (fingerprint: string) => ({ kind: 'mismatch', fingerprint }) as const;

@@ -22,7 +22,12 @@ export type Verdict =
   | { readonly kind: 'run' }
   | { readonly kind: 'replay'; readonly answer: string }
   | { readonly kind: 'busy'; readonly retryAfterMs: number }
-  | { readonly kind: 'mismatch'; readonly fingerprint: string };
+  | {
+      readonly kind: 'mismatch';
+      readonly fingerprint: string;
+      /** True if nothing is answered yet: whoever holds the key now need not be who used it first. */
+      readonly held: boolean;
+    };
 
 /**
  * The first door: sheds retry storms and answers replays. Losing it costs time, never money.

@@ -6,7 +6,7 @@
 -- Returns  {'run'}                        free, or this token's already: the lease starts (again)
 --          {'replay', answer}             answered
 --          {'busy', ms left}              held by another token
---          {'mismatch', fingerprint}      held or answered for another payload
+--          {'mismatch', fingerprint, kind} held or answered for another payload
 --
 -- What is not an entry of this format and this intent counts as absent and is overwritten.
 local format, intent, token, fingerprint = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
@@ -30,7 +30,7 @@ end
 
 local entry = found()
 if entry then
-  if entry.fingerprint ~= fingerprint then return { 'mismatch', entry.fingerprint } end
+  if entry.fingerprint ~= fingerprint then return { 'mismatch', entry.fingerprint, entry.kind } end
   if entry.kind == 'answered' then return { 'replay', entry.answer } end
   if entry.token ~= token then return { 'busy', entry.left } end
 end

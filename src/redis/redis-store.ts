@@ -161,11 +161,13 @@ export class RedisStore implements Store {
 
 function verdict(reply: unknown): Verdict {
   if (Array.isArray(reply)) {
-    const [kind, told] = reply as unknown[];
+    const [kind, told, entry] = reply as unknown[];
     if (kind === 'run') return { kind };
     if (kind === 'replay' && typeof told === 'string') return { kind, answer: told };
     if (kind === 'busy') return { kind, retryAfterMs: Math.max(1, Number(told)) };
-    if (kind === 'mismatch' && typeof told === 'string') return { kind, fingerprint: told };
+    if (kind === 'mismatch' && typeof told === 'string') {
+      return { kind, fingerprint: told, held: entry === 'held' };
+    }
   }
   throw new StoreUnavailable('UNEXPECTED_REPLY', true);
 }

@@ -109,13 +109,13 @@ export const storeChecks = {
   'another payload is a mismatch while the first runs, before busy': async (bench) => {
     const { intent, fingerprint } = await claimed(bench);
     const verdict = await bench.store.claim(ask(intent, 'pay 99.00'), LEASE_MS);
-    expect(verdict).toEqual({ kind: 'mismatch', fingerprint });
+    expect(verdict).toEqual({ kind: 'mismatch', fingerprint, held: true });
   },
 
   'another payload is a mismatch after the answer, before replay': async (bench) => {
     const { intent, fingerprint } = await answered(bench, '=1');
     const verdict = await bench.store.claim(ask(intent, 'pay 99.00'), LEASE_MS);
-    expect(verdict).toEqual({ kind: 'mismatch', fingerprint });
+    expect(verdict).toEqual({ kind: 'mismatch', fingerprint, held: false });
   },
 
   'a mismatch changes nothing': async (bench) => {

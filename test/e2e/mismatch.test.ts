@@ -62,6 +62,25 @@ describe('another amount under the same key', () => {
     expect(await world.requests(key)).toHaveLength(1);
   });
 
+  test('never makes the first one wrong: what waits for its buyer is asked for beside it', async () => {
+    const key = freshKey();
+    const waits = { paymentMethod: 'pm_requires_action' };
+    const first = paid(await pay(one, key, waits));
+    expect(first.payment).toMatchObject({ status: 'REQUIRES_ACTION' });
+    for (let round = 0; round < 25; round += 1) {
+      const [altered, same, there] = await Promise.all([
+        pay(one, key, { ...waits, ...amount(1_051) }),
+        pay(one, key, waits),
+        pay(other, key, waits),
+      ]);
+      expect(codeOf(altered)).toBe('IDEMPOTENCY_KEY_REUSED');
+      for (const reply of [same, there]) {
+        expect(codeOf(reply)).toBeUndefined();
+        expect(paid(reply).payment).toMatchObject({ id: first.payment?.id });
+      }
+    }
+  });
+
   test.each([
     ['while the first call runs', async () => {}],
     ['while it runs and Redis forgets', () => world.redis.flush()],

@@ -43,8 +43,10 @@ describe('a claim', () => {
 
   it('with another payload is a mismatch that tells the first fingerprint', () => {
     const mismatch = { kind: 'mismatch', fingerprint: 'pay 99.00' };
-    expect(decide(held({ fingerprint: 'pay 99.00' }), mine, NOW)).toEqual(mismatch);
-    expect(decide(answered({ fingerprint: 'pay 99.00' }), mine, NOW)).toEqual(mismatch);
+    const heldNow = decide(held({ fingerprint: 'pay 99.00' }), mine, NOW);
+    expect(heldNow).toEqual({ ...mismatch, held: true });
+    const answeredNow = decide(answered({ fingerprint: 'pay 99.00' }), mine, NOW);
+    expect(answeredNow).toEqual({ ...mismatch, held: false });
   });
 
   it('with another payload is a mismatch even to the holder of the token', () => {

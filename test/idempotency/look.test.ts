@@ -43,3 +43,36 @@ describe('while another holds the lease', () => {
     expect((await once.run(call({ look, onInFlight: 'REFUSE' }))).kind).toBe('busy');
   });
 });
+
+describe('while another payload holds the lease', () => {
+  const asks = (once: Once, over: Partial<Call<string>>) =>
+    once.run(call({ fingerprint: 'g', onInFlight: 'REFUSE', ...over }));
+
+  it('the journal says whose payload is wrong', async () => {
+    const once = await held();
+    const mine = async () => ({ kind: 'done', answer: 'kept', first: false }) as const;
+    expect(await asks(once, { look: mine })).toEqual({
+      kind: 'answered',
+      how: 'REPLAYED',
+      answer: 'kept',
+    });
+    const waits = async () => ({ kind: 'open', answer: 'in doubt' }) as const;
+    expect(await asks(once, { look: waits })).toMatchObject({ how: 'IN_DOUBT' });
+    const mismatch = { kind: 'mismatch', fingerprint: 'h' } as const;
+    expect(await asks(once, { look: async () => mismatch })).toEqual(mismatch);
+  });
+
+  it.each(['busy', 'released'] as const)('what the journal knows as %s waits', async (kind) => {
+    const once = await held();
+    const answer = 'not yet';
+    const look = async () => ({ kind, answer, retryAfterMs: 1 }) as Result<string>;
+    expect((await asks(once, { look })).kind).toBe('busy');
+  });
+
+  it('what no journal knows is the holder’s, and so is all of it without one', async () => {
+    const once = await held();
+    const mismatch = { kind: 'mismatch', fingerprint: 'f' };
+    expect(await asks(once, { look: async () => undefined })).toEqual(mismatch);
+    expect(await asks(once, {})).toEqual(mismatch);
+  });
+});

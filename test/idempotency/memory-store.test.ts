@@ -22,7 +22,9 @@ class Oracle implements Store {
 
   async claim(ask: Ask, leaseMs: number): Promise<Verdict> {
     const { id, row } = this.#row(ask);
-    if (row && row.print !== ask.fingerprint) return { kind: 'mismatch', fingerprint: row.print };
+    if (row && row.print !== ask.fingerprint) {
+      return { kind: 'mismatch', fingerprint: row.print, held: row.answer === null };
+    }
     if (row && row.answer !== null) return { kind: 'replay', answer: row.answer };
     if (row && row.token !== ask.token)
       return { kind: 'busy', retryAfterMs: row.until - this.time };

@@ -57,7 +57,7 @@ describe('an answer of the last seconds', () => {
     const before = claims();
     expect(await near.claim(ask('near-1'), 9_000)).toEqual({ kind: 'replay', answer: '=1' });
     const other = await near.claim(ask('near-1', 'pay 10.51'), 9_000);
-    expect(other).toEqual({ kind: 'mismatch', fingerprint: 'pay 10.50' });
+    expect(other).toEqual({ kind: 'mismatch', fingerprint: 'pay 10.50', held: false });
     expect(claims()).toBe(before);
   });
 
