@@ -687,7 +687,7 @@ export type CreatePaymentInput = {
   readonly captureMode?: InputMaybe<CaptureMode>;
   /** For the caller's own records; up to 1000 characters. */
   readonly description?: InputMaybe<Scalars['String']['input']>;
-  /** At most 50 members; names up to 40 characters, values up to 500 characters of JSON. */
+  /** At most 50 members; names up to 40 characters, values up to 500 characters (of what is no text: of its JSON). */
   readonly metadata?: InputMaybe<Scalars['JSONObject']['input']>;
 };
 

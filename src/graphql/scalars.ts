@@ -64,17 +64,29 @@ export const IdempotencyKey = new GraphQLScalarType<string, string>({
   parseLiteral: (node) => text(literal(node, Kind.STRING)),
 });
 
-/** RFC 3339 §5.6, with an offset. */
-const RFC_3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$/;
+/** RFC 3339 §5.6, with an offset; hours end at 23 (ISO 8601's 24:00 is none of its). */
+const RFC_3339 =
+  /^(\d{4}-\d\d-\d\d)[Tt](?:[01]\d|2[0-3]):\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)$/;
+
+/** The years that RFC 3339 and the database have in common, in UTC. */
+const YEARS = { least: 1, most: 9_999 } as const;
 
 function moment(value: unknown): Date {
-  const date = typeof value === 'string' && RFC_3339.test(value) ? new Date(value) : undefined;
-  if (date === undefined || Number.isNaN(date.getTime())) {
+  const day = typeof value === 'string' ? RFC_3339.exec(value)?.[1] : undefined;
+  const date = day === undefined || !isDay(day) ? undefined : new Date(String(value));
+  const year = date?.getUTCFullYear() ?? Number.NaN;
+  if (date === undefined || !(year >= YEARS.least && year <= YEARS.most)) {
     throw new GraphQLError(
       'a moment is RFC 3339 text with an offset, such as 2026-11-29T12:00:00Z',
     );
   }
   return date;
+}
+
+/** False for a day that its month does not have: a Date would move on to the next month. */
+function isDay(day: string): boolean {
+  const date = new Date(`${day}T00:00:00Z`);
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day);
 }
 
 export const DateTime = new GraphQLScalarType<Date, string>({

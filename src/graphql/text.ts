@@ -1,5 +1,8 @@
-/** The separators that people put between the groups of a card number. */
-const SEPARATOR = '[\\s\\-\\u2010-\\u2015]';
+/**
+ * The separators that people put between the groups of a card number, what cannot be seen, and others
+ * where they stand between groups of four and more digits: coordinates and decimals have none.
+ */
+const SEPARATOR = '(?:[\\s\\-\\u2010-\\u2015\\u200b-\\u200d\\u2060]|(?<=\\d{4})[._/,](?=\\d{4}))';
 const UUID = /(?<!\d)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?!\d)/gi;
 /** A UUID without dashes or a digest (MD5, SHA-1, SHA-256), standing by itself. */
 const HEX_NAME = /(?<![0-9a-z])(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64})(?![0-9a-z])/gi;

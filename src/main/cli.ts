@@ -55,7 +55,7 @@ const keys = program.command('keys').description('API keys of merchants');
 keys
   .command('create')
   .description('make a key (and the merchant, if there is none of this name); prints it once')
-  .requiredOption('--merchant <name>', 'the merchant it speaks for')
+  .requiredOption('--merchant <name>', 'the merchant it speaks for', words)
   .option('--name <name>', 'a name to tell keys apart', 'default')
   .addOption(
     new Option('--scopes <scopes...>', 'what it may do').choices(SCOPES).default([...SCOPES]),
@@ -121,7 +121,13 @@ function line(key: Awaited<ReturnType<Keys['list']>>[number]): string {
 function date(text: string): Date {
   const moment = new Date(text);
   if (Number.isNaN(moment.valueOf())) throw new InvalidArgumentError('an ISO 8601 date is needed.');
+  if (moment.valueOf() <= Date.now()) throw new InvalidArgumentError('it is over already.');
   return moment;
+}
+
+function words(text: string): string {
+  if (text.trim() === '') throw new InvalidArgumentError('it must not be empty.');
+  return text;
 }
 
 function port(text: string): number {

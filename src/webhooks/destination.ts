@@ -13,7 +13,8 @@ export const MOST_URL_CHARACTERS = 2_048;
  */
 const CLOSED_PORTS = new Set([
   ...[
-    7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 79, 110, 111, 113, 119, 123,
+    0, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 79, 110, 111, 113, 119,
+    123,
   ],
   ...[
     135, 137, 138, 139, 143, 161, 179, 389, 445, 465, 512, 513, 514, 515, 526, 530, 531, 532, 540,
@@ -62,7 +63,8 @@ export function urlProblem(text: string, mode: PrivateMode): string | undefined 
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && plainAllowed(host, mode))) {
     return 'must begin with https://';
   }
-  if (CLOSED_PORTS.has(Number(url.port))) return 'must not have a port of another service';
+  if (url.port !== '' && CLOSED_PORTS.has(Number(url.port)))
+    return 'must not have a port of another service';
   const isAddress = isIP(host) !== 0;
   if (isAddress && !mayConnect(host, mode)) return 'must not have an address that is not public';
   if (isAddress || mode === 'on') return undefined;

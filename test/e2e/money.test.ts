@@ -194,12 +194,15 @@ const GROUPED = [
   '3782 822463 10005',
   '4242\u00a04242\u20134242 - 4242',
   '４２４２４２４２４２４２４２４２',
+  '4242.4242.4242.4242',
+  '4242_4242/4242,4242',
+  '4242\u200b4242\u200b4242\u200b4242',
 ] as const;
 
 /** Every trace a number may have left: as it was written, or as its digits. */
 function expectUnseen(text: string, card: string): void {
   const digits = (from: string): string =>
-    from.normalize('NFKC').replace(/[\s\-\u2010-\u2015]/g, '');
+    from.normalize('NFKC').replace(/[\s\-\u2010-\u2015\u200b._/,]/g, '');
   expect(digits(text).includes(digits(card))).toBe(false);
 }
 
@@ -346,6 +349,12 @@ describe('card numbers', () => {
     const key = freshKey();
     const description = '4242424242424243 424242424242 42424242424242424242 (0)30 1234-5678';
     expect(paid(await pay(server, key, { description })).payment?.status).toBe('CAPTURED');
+  });
+
+  test('neither a time in ms nor a place on the map is one, though its digits add up', async () => {
+    const key = `order-1796006701066-${randomUUID()}`;
+    const metadata = { at: 1_796_006_701_066, place: '52.520008,13.404955', n: '3.14159265358973' };
+    expect(paid(await pay(server, key, { metadata })).payment?.status).toBe('CAPTURED');
   });
 
   test('a UUID is none, whatever its digits and whatever stands beside it', async () => {

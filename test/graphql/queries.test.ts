@@ -82,13 +82,20 @@ describe('payments', () => {
     expect(ids(await page({}, of))).toEqual([held, yen, euro]);
   });
 
-  test.each(['2026-11-29', 'yesterday', '2026-13-01T00:00:00Z'])(
-    'a moment that is none is refused: %s',
-    async (createdAfter) => {
-      const { errors } = await semel.ask(merchant, PAGE, { filter: { createdAfter } });
-      expect(errors).toHaveLength(1);
-    },
-  );
+  test.each([
+    '2026-11-29',
+    'yesterday',
+    '2026-13-01T00:00:00Z',
+    '2026-02-30T00:00:00Z',
+    '2026-11-30T24:00:00Z',
+    '0000-01-01T00:00:00Z',
+    '0001-01-01T00:00:00+14:00',
+    '9999-12-31T23:59:59-12:00',
+  ])('a moment that is none is refused: %s', async (createdAfter) => {
+    const { errors } = await semel.ask(merchant, PAGE, { filter: { createdAfter } });
+    expect(errors).toHaveLength(1);
+    expect(errors?.[0]?.message).toContain('RFC 3339');
+  });
 
   test.each(['CREATED_AT_DESC', 'CREATED_AT_ASC'])(
     'pages stay right while payments arrive: %s',

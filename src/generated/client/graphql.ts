@@ -94,7 +94,7 @@ export type CreatePaymentInput = {
   captureMode?: CaptureMode | null | undefined;
   /** For the caller's own records; up to 1000 characters. */
   description?: string | null | undefined;
-  /** At most 50 members; names up to 40 characters, values up to 500 characters of JSON. */
+  /** At most 50 members; names up to 40 characters, values up to 500 characters (of what is no text: of its JSON). */
   metadata?: Readonly<Record<string, unknown>> | null | undefined;
 };
 

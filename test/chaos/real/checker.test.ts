@@ -91,6 +91,14 @@ const PLANTED: readonly (readonly [string, string, Partial<Evidence>])[] = [
   ],
   ['P7', 'two decisions', again(ask(3, 70), told(3, 80, DECLINED))],
   ['P7', 'a decision, then not known', again(ask(3, 70), told(3, 80, UNKNOWN))],
+  [
+    'P7',
+    'the right payload refused as another one',
+    again(
+      ask(3, 70),
+      told(3, 80, { kind: 'refused', status: 422, code: 'IDEMPOTENCY_KEY_REUSED' }),
+    ),
+  ],
   ['P8', 'an answer for another payload', again(ask(3, 70, 2_000), told(3, 80, DONE))],
   [
     'P9',

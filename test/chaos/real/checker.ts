@@ -130,7 +130,13 @@ function checkIntent(
   let first:
     | { readonly decision: string; readonly paymentId: string | null; readonly at: number }
     | undefined;
+  const accepted = new Set(
+    asked.filter(({ told }) => told?.heard.kind === 'answered').map(({ ask }) => payloadOf(ask)),
+  );
   for (const { ask, told } of inOrderOfAnswer(asked)) {
+    if (told !== undefined && isWronged(ask, told, entry, accepted)) {
+      report('P7', 'the payload that the entry has was refused as another one');
+    }
     if (told?.heard.kind !== 'answered') continue;
     const { heard } = told;
     const decision = decisionIn(heard);
@@ -172,6 +178,20 @@ function checkIntent(
       report('P4', `answered ${decision} and executed`);
   }
   return found;
+}
+
+const payloadOf = ({ field, input }: Ask): string => JSON.stringify([field, input]);
+
+/** Once an entry is there it is known whose payload it has; before, the first to come may be refused. */
+function isWronged(
+  ask: Ask,
+  { heard }: Told,
+  entry: EntryRecord | undefined,
+  accepted: ReadonlySet<string>,
+): boolean {
+  const refused = heard.kind === 'refused' && heard.code === 'IDEMPOTENCY_KEY_REUSED';
+  if (!refused || entry === undefined || ask.at <= entry.createdAt) return false;
+  return accepted.has(payloadOf(ask)) && isFor(ask, entry);
 }
 
 function inOrderOfAnswer(asked: readonly Exchange[]): readonly Exchange[] {
