@@ -191,6 +191,8 @@ function isWronged(
 ): boolean {
   const refused = heard.kind === 'refused' && heard.code === 'IDEMPOTENCY_KEY_REUSED';
   if (!refused || entry === undefined || ask.at <= entry.createdAt) return false;
+  // A cancelled key has no payload of its own: whatever comes is refused.
+  if (entry.operation === 'CANCEL') return false;
   return accepted.has(payloadOf(ask)) && isFor(ask, entry);
 }
 
