@@ -3,6 +3,7 @@ import { and, eq, isNull, sql } from 'drizzle-orm';
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
 import { validate as isUuid } from 'uuid';
+import { CALM } from './calm.ts';
 import { uuidV7 } from './ids.ts';
 import { apiKeys, merchants } from './tables.ts';
 
@@ -44,7 +45,7 @@ export class Keys {
   readonly #db: PostgresJsDatabase;
 
   constructor(url: string) {
-    this.#client = postgres(url, { max: 1, onnotice: () => {} });
+    this.#client = postgres(url, CALM);
     this.#db = drizzle(this.#client);
   }
 

@@ -4,6 +4,7 @@ import { migrate as applyMigrations } from 'drizzle-orm/postgres-js/migrator';
 import { Logger, runMigrations as migrateJobs } from 'graphile-worker';
 import postgres from 'postgres';
 import { JOBS_SCHEMA } from '../webhooks/index.ts';
+import { CALM } from './calm.ts';
 
 /** Any constant will do, as long as every starter of this database takes the same lock. */
 const MIGRATION_LOCK = 7_301_135;
@@ -14,7 +15,7 @@ const MIGRATION_LOCK = 7_301_135;
  * @param folder where the generated SQL is
  */
 export async function migrate(url: string, folder: string): Promise<void> {
-  const client = postgres(url, { max: 1, onnotice: () => {} });
+  const client = postgres(url, CALM);
   try {
     // Whoever may only serve cannot migrate, and need not where everything is applied.
     if (await isUpToDate(client, folder)) return;
