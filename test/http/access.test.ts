@@ -258,7 +258,11 @@ describe('the probes', () => {
       pay(server, slow, { paymentMethod: 'pm_slow_300' }),
     ]);
     await pay(server, unknown, { paymentMethod: 'pm_hang_before' });
-    const after = await metrics(server);
+    // What is open is asked of the database every two seconds at the most.
+    const after = await eventually(
+      () => metrics(server),
+      (all) => (all.get('semel_open_entries{state="UNKNOWN"}') ?? 0) > 0,
+    );
     const grown = (name: string) => (after.get(name) ?? 0) - (before.get(name) ?? 0);
     expect(grown('semel_answered_total{outcome="executed"}')).toBe(2);
     expect(grown('semel_answered_total{outcome="replayed"}')).toBe(1);
