@@ -30,7 +30,7 @@ const FULL = {
   merchant: { status: 429, message: 'This merchant has as many streams open as it may.' },
 } as const;
 
-/** Subscriptions as server-sent events. What is refused is answered as any other request is. */
+/** Subscriptions as server-sent events. A refusal is answered like that of every other request. */
 export class StreamEndpoint {
   readonly #options: StreamEndpointOptions;
 

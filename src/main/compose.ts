@@ -21,15 +21,12 @@ import {
   migrationsIn,
   openWork,
   PostgresCancels,
-  PostgresExpiries,
   PostgresInbox,
   PostgresLedgerReader,
   PostgresPaymentReader,
   whyNotReady,
 } from '../postgres/index.ts';
 import type { OpenPsp } from '../psp/index.ts';
-import { type Loop, startRecovery, startSweep } from '../workers/index.ts';
-import { alertOf, LATE_ALERT } from './alerts.ts';
 import { chargesAtPsp, type DemoBooks } from './charges.ts';
 import type { Config } from './config.ts';
 import {
@@ -39,16 +36,17 @@ import {
   openFollowUps,
   openJournal,
   openReports,
-  openReversals,
 } from './database.ts';
 import type { Parts } from './embed.ts';
 import { type OpenEvents, openEvents } from './events.ts';
 import { listen } from './listen.ts';
 import type { Log } from './log.ts';
+import { recoverWith, sweepWith } from './loops.ts';
 import { openPsp } from './psp.ts';
 import { sendWebhooksTo } from './simulator-webhooks.ts';
 import { openStore } from './store.ts';
 import { openStreams } from './streams.ts';
+import type { Surroundings } from './surroundings.ts';
 import { trustedDocuments } from './trusted-documents.ts';
 import { webhooksOf } from './webhooks.ts';
 import { openWebhooksOut, type WebhooksOut } from './webhooks-out.ts';
@@ -62,17 +60,8 @@ export interface Running {
   drain(): Promise<boolean>;
 }
 
-const RECOVERY = { everyMs: 1_000, limit: 100 } as const;
-const SWEEP = { everyMs: 2_000, limit: 50 } as const;
 /** How long closing may take once nothing is under way, in ms. */
 const CLOSE_MS = 2_000;
-
-/** What each part is told of the environment and may report to. */
-interface Surroundings {
-  readonly config: Config;
-  readonly log: Log;
-  readonly metrics: Metrics;
-}
 
 interface Databases {
   readonly database: Database;
@@ -216,41 +205,6 @@ function httpOf(
     streams,
     whyNotReady: () => whyNotReady(database, wanted),
     onError: (err) => log.error({ err }, 'a request failed'),
-  });
-}
-
-function recoverWith(
-  { config, log, metrics }: Surroundings,
-  database: Database,
-  { journal, psp }: Services,
-): Loop {
-  return startRecovery({
-    journal,
-    psp,
-    reversals: openReversals(config, database),
-    ...RECOVERY,
-    onReport: ({ taken, ...fates }) => {
-      metrics.takeOvers.inc(taken);
-      for (const [fate, count] of Object.entries(fates)) metrics.recovered.inc({ fate }, count);
-      log.info({ report: { taken, ...fates } }, 'recovery');
-    },
-    onSettled: (_, ageMs) => metrics.recoverySeconds.observe(ageMs / 1_000),
-    onLate: (reversal) => {
-      metrics.lateExecutions.inc({ psp: psp.name });
-      log.error(alertOf(reversal), LATE_ALERT);
-    },
-    onUnrecorded: (err) =>
-      log.warn({ err }, 'an entry stays in doubt; it will be asked about again'),
-    onError: (err) => log.warn({ err }, 'recovery will try again'),
-  });
-}
-
-function sweepWith({ config, log }: Surroundings, database: Database, { psp }: Services): Loop {
-  return startSweep({
-    psp,
-    expiries: new PostgresExpiries(database, openBudgetMs(config)),
-    ...SWEEP,
-    onError: (err) => log.warn({ err }, 'expired authorisations will be looked for again'),
   });
 }
 

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { TRUST_MODES } from '../http/index.ts';
-import { isSigningSecret, LOOKUPS, PSP_NAMES } from '../psp/index.ts';
 import { isRedisUrl } from '../redis/index.ts';
+import { pspVariables } from './psp-variables.ts';
+import { count, milliseconds, onOff, seconds, url } from './variable.ts';
 import { webhookVariables } from './webhook-variables.ts';
 
 /** What the environment says, checked. Times are in ms unless the name says otherwise. */
@@ -11,32 +12,6 @@ export type Config = Readonly<z.output<typeof variables>> & { readonly lockTtlMs
 const LEAST_SPARE_MS = 1_500;
 const MOST_JOIN_WAIT_MS = 10_000;
 const MOST_NEAR_ANSWERS_MS = 10_000;
-const MOST_MS = 2_147_483_647;
-const DAY_MS = 86_400_000;
-
-const milliseconds = (fallback: number, least = 1) =>
-  z.coerce
-    .number()
-    .int()
-    .min(least)
-    .max(MOST_MS)
-    .default(fallback)
-    .describe(`a whole number of milliseconds from ${least} to ${MOST_MS}`);
-
-const count = (fallback: number) => z.coerce.number().int().min(1).max(100_000).default(fallback);
-
-const url = (...schemes: readonly string[]) =>
-  z
-    .string()
-    .refine((text) => URL.canParse(text) && schemes.includes(new URL(text).protocol.slice(0, -1)))
-    .optional()
-    .describe(`a URL that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`);
-
-const onOff = z
-  .enum(['on', 'off', 'true', 'false', '1', '0'])
-  .transform((text) => ['on', 'true', '1'].includes(text))
-  .optional()
-  .describe('on or off');
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
@@ -69,60 +44,14 @@ export const variables = z.object({
     .describe(
       'redis://host:port, rediss:// (TLS), unix:///path, redis-sentinel://host:port,host:port/name or redis-cluster://host:port,host:port',
     ),
-  PSP: z.enum(PSP_NAMES).default('simulator').describe(PSP_NAMES.join(', ')),
-  SIMULATOR_URL: url('http', 'https'),
-  SIMULATOR_WEBHOOK_SECRET: z
-    .string()
-    .min(1)
-    .refine((list) => list.split(',').every((secret) => isSigningSecret(secret.trim())))
-    .optional()
-    .describe('signing secrets in base64, with or without the prefix whsec_, separated by commas'),
-  SIMULATOR_KEY_WINDOW_MS: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(DAY_MS)
-    .default(DAY_MS)
-    .describe(`how long the simulator remembers keys, from 0 to ${DAY_MS} milliseconds`),
-  SIMULATOR_SETTLING_MS: milliseconds(5_000),
-  SIMULATOR_LOOKUP: z.enum(LOOKUPS).default('lagging').describe(LOOKUPS.join(', ')),
-  STRIPE_SECRET_KEY: z
-    .string()
-    .regex(/^[\x21-\x7e]{8,300}$/)
-    .optional()
-    .describe('a secret or restricted key of a Stripe account'),
-  STRIPE_API_BASE: url('http', 'https'),
-  STRIPE_WEBHOOK_SECRET: z
-    .string()
-    .min(1)
-    .optional()
-    .describe('signing secrets of webhook endpoints, separated by commas'),
-  STRIPE_RETURN_URL: url('http', 'https'),
+  ...pspVariables,
   PSP_TIMEOUT_MS: milliseconds(15_000),
   CLOCK_DRIFT_MS: milliseconds(2_000, 0),
   LOCK_GRACE_MS: milliseconds(5_000, 0),
-  ANSWER_TTL_S: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(31_536_000)
-    .default(86_400)
-    .describe('a whole number of seconds from 1 to 31536000'),
+  ANSWER_TTL_S: seconds(86_400, 1),
   RECOVER_AFTER_MS: milliseconds(30_000),
-  JOIN_WAIT_MS: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(MOST_JOIN_WAIT_MS)
-    .default(5_000)
-    .describe(`a whole number of milliseconds from 0 to ${MOST_JOIN_WAIT_MS}`),
-  NEAR_ANSWERS_MS: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(MOST_NEAR_ANSWERS_MS)
-    .default(2_000)
-    .describe(`a whole number of milliseconds from 0 to ${MOST_NEAR_ANSWERS_MS}`),
+  JOIN_WAIT_MS: milliseconds(5_000, 0, MOST_JOIN_WAIT_MS),
+  NEAR_ANSWERS_MS: milliseconds(2_000, 0, MOST_NEAR_ANSWERS_MS),
   DRAIN_MS: milliseconds(20_000, 0),
   RATE_LIMIT_PER_SECOND: z.coerce
     .number()

@@ -1,5 +1,4 @@
 import { toGlobalId } from '../graphql/index.ts';
-import type { Metrics } from '../http/index.ts';
 import { Database, PostgresEndpoints, PostgresOutbox } from '../postgres/index.ts';
 import {
   Desk,
@@ -13,7 +12,7 @@ import {
 import { type Deliveries, startDeliveries } from '../workers/index.ts';
 import type { Config } from './config.ts';
 import type { Parts } from './embed.ts';
-import type { Log } from './log.ts';
+import type { Surroundings } from './surroundings.ts';
 
 const STATEMENT_MS = 3_000;
 const BUDGET_MS = 5_000;
@@ -30,15 +29,9 @@ export interface WebhooksOut {
   close(): Promise<void>;
 }
 
-interface Around {
-  readonly config: Config;
-  readonly metrics: Metrics;
-  readonly log: Log;
-}
-
 /** Everything of this process that merchants are told by. Payments have their own connections. */
 export function openWebhooksOut(
-  { config, metrics, log }: Around,
+  { config, metrics, log }: Surroundings,
   { databaseUrl, webhookKeys }: Parts,
 ): WebhooksOut {
   const database = new Database({

@@ -1,4 +1,5 @@
-import { type Psp, type Recorded, soughtBy } from './ports.ts';
+import { soughtBy } from './orders.ts';
+import type { Psp, Recorded } from './ports.ts';
 
 /** Authorised payments whose time is up. Throws `JournalUnavailable`. */
 export interface Expiries {

@@ -31,6 +31,7 @@ export {
 } from './hear-event.ts';
 export * from './ledger.ts';
 export { decimal, MAX_AMOUNT_MINOR, type Money } from './money.ts';
+export * from './orders.ts';
 export type { Found, Outcome } from './outcome.ts';
 export * from './payment.ts';
 export * from './ports.ts';

@@ -1,6 +1,7 @@
 import { concludeDoubt, concludeFound } from './conclude.ts';
+import { sendTo, soughtBy } from './orders.ts';
 import type { JournalEntry } from './payment.ts';
-import { type Doubt, type Journal, type Psp, sendTo, soughtBy } from './ports.ts';
+import type { Doubt, Journal, Psp } from './ports.ts';
 
 export interface ResolveDeps {
   readonly journal: Journal;

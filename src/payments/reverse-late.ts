@@ -1,6 +1,7 @@
 import { concludeReversal } from './conclude.ts';
+import { sendTo } from './orders.ts';
 import type { JournalEntry } from './payment.ts';
-import { type Hold, sendTo } from './ports.ts';
+import type { Hold } from './ports.ts';
 import { record, type SendDeps } from './send.ts';
 
 /** Executions that came after their refusal. Throws `JournalUnavailable`. */
@@ -21,7 +22,7 @@ export interface ReverseDeps extends Pick<SendDeps, 'journal' | 'psp' | 'onUnrec
 
 /**
  * Gives back what the PSP executed after it had been answered as refused: an answer that was given is
- * never changed (P6, P7). A reversal that is left without an outcome is ended by recovery, as any entry.
+ * never changed (P6, P7). A reversal that is left without an outcome is ended by recovery, like every entry.
  *
  * @returns how many were begun
  */

@@ -1,8 +1,9 @@
 import { answerOf, type Ended, isFinal, wasCancelled } from './answer.ts';
 import { type Conclusion, concludeSend } from './conclude.ts';
+import { sendTo } from './orders.ts';
 import type { Outcome } from './outcome.ts';
 import { isFirst } from './payment.ts';
-import { type Hold, type Journal, type Psp, type Recorded, sendTo } from './ports.ts';
+import type { Hold, Journal, Psp, Recorded } from './ports.ts';
 
 export interface SendDeps {
   readonly journal: Journal;

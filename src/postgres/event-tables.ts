@@ -1,5 +1,36 @@
-import { bigint, pgTable, primaryKey, unique, uuid } from 'drizzle-orm/pg-core';
-import { xid8 } from './columns.ts';
+import { sql } from 'drizzle-orm';
+import {
+  bigint,
+  index,
+  integer,
+  pgTable,
+  primaryKey,
+  text,
+  unique,
+  uuid,
+} from 'drizzle-orm/pg-core';
+import { at, xid8 } from './columns.ts';
+
+/** One event for every transition of an entry, written in the same commit. */
+export const outboxEvents = pgTable(
+  'outbox_events',
+  {
+    merchantId: uuid('merchant_id').notNull(),
+    id: uuid('id').notNull(),
+    paymentId: uuid('payment_id').notNull(),
+    entryId: uuid('entry_id').notNull(),
+    type: text('type').notNull(),
+    paymentVersion: integer('payment_version').notNull(),
+    createdAt: at('created_at').notNull().default(sql`clock_timestamp()`),
+    /** The transaction that wrote it: what is not numbered yet is found by it. */
+    xid: xid8('xid').notNull().default(sql`pg_current_xact_id()`),
+  },
+  (t) => [
+    primaryKey({ columns: [t.merchantId, t.id] }),
+    index('outbox_events_xid').on(t.xid),
+    index('outbox_events_payment').on(t.merchantId, t.paymentId),
+  ],
+);
 
 /**
  * Where each event stands in its merchant's one line of events: 1, 2, 3 … without a gap, in the order

@@ -3,7 +3,8 @@ import { ENTRY_COLUMNS, PAYMENT_COLUMNS } from './rows.ts';
 
 /** T2 and the taking over of what has none; as `statements.ts` says, none joins two long lists. */
 
-const FIRST = OPERATIONS.filter(isFirst)
+/** The operations that a payment begins with, as SQL has a list. */
+export const FIRST = OPERATIONS.filter(isFirst)
   .map((operation) => `'${operation}'`)
   .join(', ');
 

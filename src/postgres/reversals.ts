@@ -1,21 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
-import {
-  type FirstOperation,
-  type Hold,
-  isFirst,
-  type Late,
-  OPERATIONS,
-  type Reversals,
-} from '../payments/index.ts';
+import type { FirstOperation, Hold, Late, Reversals } from '../payments/index.ts';
 import type { Database, Row } from './connect.ts';
 import type { JournalOptions } from './journal.ts';
 import { newEntry } from './open-rows.ts';
-import { LEGS } from './outcome-statements.ts';
+import { FIRST, LEGS } from './outcome-statements.ts';
 import { ENTRY_COLUMNS, PAYMENT_COLUMNS, toRecorded } from './rows.ts';
-
-const FIRST = OPERATIONS.filter(isFirst)
-  .map((operation) => `'${operation}'`)
-  .join(', ');
 
 /**
  * Evidence of an execution under an entry that was refused. Evidence is written by whoever comes with

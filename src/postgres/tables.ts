@@ -25,7 +25,7 @@ import {
   OUTCOME_SOURCES,
   PAYMENT_STATUSES,
 } from '../payments/index.ts';
-import { at, bytea, minor, oneOf, xid8 } from './columns.ts';
+import { at, bytea, minor, oneOf } from './columns.ts';
 
 export * from './access-tables.ts';
 export * from './event-tables.ts';
@@ -230,26 +230,5 @@ export const pspObservations = pgTable(
     primaryKey({ columns: [t.merchantId, t.id] }),
     index('psp_observations_entry').on(t.merchantId, t.entryId),
     index('psp_observations_success').on(t.createdAt).where(sql`${t.state} = 'SUCCEEDED'`),
-  ],
-);
-
-/** One event for every transition of an entry, written in the same commit. */
-export const outboxEvents = pgTable(
-  'outbox_events',
-  {
-    merchantId: uuid('merchant_id').notNull(),
-    id: uuid('id').notNull(),
-    paymentId: uuid('payment_id').notNull(),
-    entryId: uuid('entry_id').notNull(),
-    type: text('type').notNull(),
-    paymentVersion: integer('payment_version').notNull(),
-    createdAt: at('created_at').notNull().default(sql`clock_timestamp()`),
-    /** The transaction that wrote it: what is not numbered yet is found by it. */
-    xid: xid8('xid').notNull().default(sql`pg_current_xact_id()`),
-  },
-  (t) => [
-    primaryKey({ columns: [t.merchantId, t.id] }),
-    index('outbox_events_xid').on(t.xid),
-    index('outbox_events_payment').on(t.merchantId, t.paymentId),
   ],
 );

@@ -8,6 +8,7 @@ import {
   PostgresLedgerReader,
   PostgresPaymentReader,
 } from '../../src/postgres/index.ts';
+import { newPayment } from '../support/new-payment.ts';
 import { DOUBTED_OF, KEY_OF } from './fill.ts';
 import { median } from './statistics.ts';
 
@@ -121,18 +122,13 @@ export async function replayRate(
   return perSecond;
 }
 
-const again = (merchantId: string, idempotencyKey: string) => ({
-  merchantId,
-  idempotencyKey,
-  fingerprint: { version: 1, digest: randomBytes(32) },
-  amountMinor: 1_050,
-  currency: 'EUR',
-  paymentMethod: 'pm_ok',
-  transactionId: null,
-  description: null,
-  metadata: null,
-  psp: 'simulator',
-});
+const again = (merchantId: string, idempotencyKey: string) =>
+  newPayment({
+    merchantId,
+    idempotencyKey,
+    fingerprint: { version: 1, digest: randomBytes(32) },
+    psp: 'simulator',
+  });
 
 const journalOn = (database: Database) =>
   new PostgresJournal(database, {

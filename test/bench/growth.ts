@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util';
 import postgres, { type Sql } from 'postgres';
 import { about } from './about.ts';
 import { Worker } from './children.ts';
+import { asCommand, say } from './command.ts';
 import { fill } from './fill.ts';
 import { positive } from './flags.ts';
 import { type Read, readAll, replayRate } from './growth-reads.ts';
@@ -38,8 +39,6 @@ interface Size {
   readonly indexes: readonly { readonly name: string; readonly mb: number }[];
   readonly totalMb: number;
 }
-
-const say = (line: string) => process.stderr.write(`${line}\n`);
 
 async function sizesOf(sql: Sql) {
   const indexes = await sql<{ name: string; mb: number }[]>`
@@ -122,7 +121,7 @@ function table(sizes: readonly Size[]): string {
   );
 }
 
-async function main(): Promise<void> {
+async function main(): Promise<undefined> {
   const { values } = parseArgs({
     options: {
       rows: { type: 'string', default: '100000,1000000,5000000' },
@@ -132,7 +131,10 @@ async function main(): Promise<void> {
       help: { type: 'boolean', default: false },
     },
   });
-  if (values.help) return void process.stdout.write(HELP);
+  if (values.help) {
+    process.stdout.write(HELP);
+    return;
+  }
   const sizes = values.rows.split(',').map((text) => positive('rows', text.trim()));
   const rounds = positive('rounds', values.rounds);
   const ms = positive('seconds', values.seconds) * 1_000;
@@ -149,11 +151,4 @@ async function main(): Promise<void> {
   }
 }
 
-process.once('SIGINT', () => process.exit(130)).once('SIGTERM', () => process.exit(143));
-try {
-  await main();
-  process.exit(0);
-} catch (error) {
-  say(error instanceof Error ? error.message : String(error));
-  process.exit(1);
-}
+await asCommand(main);

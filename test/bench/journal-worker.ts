@@ -5,6 +5,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { concludeSend, type Hold } from '../../src/payments/index.ts';
 import { Database, PostgresJournal } from '../../src/postgres/index.ts';
+import { newPayment } from '../support/new-payment.ts';
 import type { Seen } from './load.ts';
 import { quantile } from './statistics.ts';
 
@@ -30,18 +31,8 @@ const journal = new PostgresJournal(database, {
 });
 
 async function open(merchantId: string): Promise<Hold> {
-  const opened = await journal.open({
-    merchantId,
-    idempotencyKey: randomUUID(),
-    fingerprint: { version: 1, digest: randomBytes(32) },
-    amountMinor: 1_050,
-    currency: 'EUR',
-    paymentMethod: 'pm_ok',
-    transactionId: null,
-    description: null,
-    metadata: null,
-    psp: 'simulator',
-  });
+  const fingerprint = { version: 1, digest: randomBytes(32) };
+  const opened = await journal.open(newPayment({ merchantId, fingerprint, psp: 'simulator' }));
   if (opened.kind !== 'opened') throw new Error(`T1 said ${opened.kind}.`);
   return opened.hold;
 }

@@ -5,6 +5,7 @@
 import { writeFileSync } from 'node:fs';
 import { about } from './about.ts';
 import { type Against, buildAgainst } from './against.ts';
+import { asCommand, say } from './command.ts';
 import { type Fault, faultsOn } from './faults.ts';
 import { type Flags, HELP, readFlags } from './flags.ts';
 import { FreshSet } from './fresh-set.ts';
@@ -17,7 +18,6 @@ import { openStage, type Stage } from './stage.ts';
 import { PEERS, SEMEL, SYSTEMS } from './systems.ts';
 import { faultTable, modeTable, targetTable } from './tables.ts';
 
-const say = (line: string) => process.stderr.write(`${line}\n`);
 const print = (text: string) => process.stdout.write(`${text}\n`);
 
 /** Ours and those we are only compared with, by the system that a mode asks. */
@@ -134,10 +134,4 @@ async function main(): Promise<number> {
   }
 }
 
-process.once('SIGINT', () => process.exit(130)).once('SIGTERM', () => process.exit(143));
-try {
-  process.exit(await main());
-} catch (error) {
-  say(error instanceof Error ? error.message : String(error));
-  process.exit(1);
-}
+await asCommand(main);

@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util';
 import postgres from 'postgres';
 import { about } from './about.ts';
 import { type Child, Worker } from './children.ts';
+import { asCommand, say } from './command.ts';
 import { positive } from './flags.ts';
 import type { Held } from './heap-probe.ts';
 import { holdBefore } from './held-psp.ts';
@@ -32,8 +33,6 @@ const SPARE = 2_000;
 /** Long enough for all of it; what waits for a connection to the PSP may do so for half of it. */
 const PATIENT = { PSP_TIMEOUT_MS: '600000', RECOVER_AFTER_MS: '900000', DRAIN_MS: '700000' };
 const OPENED_WITHIN_MS = 120_000;
-
-const say = (line: string) => process.stderr.write(`${line}\n`);
 
 interface State {
   readonly held: Held;
@@ -234,10 +233,4 @@ async function main(): Promise<number> {
   }
 }
 
-process.once('SIGINT', () => process.exit(130)).once('SIGTERM', () => process.exit(143));
-try {
-  process.exit(await main());
-} catch (error) {
-  say(error instanceof Error ? error.message : String(error));
-  process.exit(1);
-}
+await asCommand(main);

@@ -13,22 +13,12 @@ import type {
   Recorded,
 } from '../../src/payments/index.ts';
 import { chargesOnly } from '../support/charges-only.ts';
+import { newPayment } from '../support/new-payment.ts';
 
 const AT = new Date('2026-01-01T00:00:00Z');
 const DIGEST = createHash('sha256').update('the same').digest();
 
-export const COMMAND: NewPayment = {
-  merchantId: 'merchant',
-  idempotencyKey: 'key',
-  fingerprint: { version: 1, digest: DIGEST },
-  amountMinor: 1_050,
-  currency: 'EUR',
-  paymentMethod: 'pm_ok',
-  transactionId: null,
-  description: null,
-  metadata: null,
-  psp: 'fake',
-};
+export const COMMAND: NewPayment = newPayment({ merchantId: 'merchant', idempotencyKey: 'key' });
 
 export function recorded(entry: Partial<JournalEntry> = {}): Recorded {
   const payment: Payment = {

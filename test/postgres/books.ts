@@ -1,6 +1,6 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import postgres from 'postgres';
-import type { Conclusion, Hold, NewPayment, Opened } from '../../src/payments/index.ts';
+import type { Conclusion, Hold, Opened } from '../../src/payments/index.ts';
 import {
   Database,
   type JournalOptions,
@@ -8,6 +8,8 @@ import {
   PostgresJournal,
 } from '../../src/postgres/index.ts';
 import { createDatabase } from '../support/database.ts';
+
+export { newPayment } from '../support/new-payment.ts';
 
 export const MIGRATIONS = 'drizzle';
 
@@ -63,23 +65,6 @@ export function booksAt(url: string, drop: () => Promise<void>): Books {
       await sql.end({ timeout: 2 });
       await drop();
     },
-  };
-}
-
-/** A payment that nobody has asked for yet; `more` overrides its members. */
-export function newPayment(more: Partial<NewPayment> = {}): NewPayment {
-  return {
-    merchantId: randomUUID(),
-    idempotencyKey: `key-${randomUUID()}`,
-    fingerprint: { version: 1, digest: createHash('sha256').update('the same').digest() },
-    amountMinor: 1_050,
-    currency: 'EUR',
-    paymentMethod: 'pm_ok',
-    transactionId: null,
-    description: null,
-    metadata: null,
-    psp: 'fake',
-    ...more,
   };
 }
 

@@ -1,7 +1,8 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import postgres from 'postgres';
-import type { Ended, Journal, NewPayment, Psp } from '../../../src/payments/index.ts';
+import type { Ended, Journal, Psp } from '../../../src/payments/index.ts';
 import type { JournalOptions } from '../../../src/postgres/index.ts';
+import { newPayment } from '../../support/new-payment.ts';
 import { startTestSimulator } from '../../support/with-simulator.ts';
 import { check, type Violation } from '../real/checker.ts';
 import { gatherFrom } from '../real/evidence.ts';
@@ -57,7 +58,7 @@ export async function openBench({ product, migrations }: Build, url: string): Pr
       return new product.PostgresJournal(database, { ...TIMES, ...times });
     },
     pay: async (journal, key, through = psp) => {
-      const asked = newPayment(key);
+      const asked = paymentUnder(key);
       const id = events.length;
       const input = { amount: { amountMinor: asked.amountMinor, currency: asked.currency } };
       const where = { merchantId: MERCHANT, key, field: 'createPayment', server: 'one' } as const;
@@ -135,20 +136,8 @@ function refusedInCalm(events: readonly Event[]): Violation[] {
   );
 }
 
-function newPayment(idempotencyKey: string): NewPayment {
-  return {
-    merchantId: MERCHANT,
-    idempotencyKey,
-    fingerprint: { version: 1, digest: createHash('sha256').update('the same').digest() },
-    amountMinor: 1_050,
-    currency: 'EUR',
-    paymentMethod: 'pm_ok',
-    transactionId: null,
-    description: null,
-    metadata: null,
-    psp: 'simulator',
-  };
-}
+const paymentUnder = (idempotencyKey: string) =>
+  newPayment({ merchantId: MERCHANT, idempotencyKey, psp: 'simulator' });
 
 function heardOf(ended: Ended): Heard {
   if (ended.kind === 'busy') return { kind: 'refused', status: 409, code: 'BUSY' };

@@ -61,17 +61,12 @@ function split(control: Control | undefined) {
 
 async function writeCli(control: Control | undefined, cli: string): Promise<void> {
   const { build } = await import('esbuild');
-  const { planting } = await import('../simulation/planting.ts');
+  const { BUNDLED, planting } = await import('../simulation/planting.ts');
   const { plugin, check } = await planting(control);
   await build({
     entryPoints: ['src/main/cli.ts'],
     outfile: cli,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'node20',
-    keepNames: true,
-    logLevel: 'error',
+    ...BUNDLED,
     plugins: [plugin],
     ...EXTERNAL,
   });

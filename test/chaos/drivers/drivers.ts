@@ -25,8 +25,7 @@ export function guarded(url: string): Driver {
   };
 }
 
-/** `pg` as its documentation has a transaction, with its own time-outs. */
-export function nodePostgres(url: string): Driver {
+function pgPool(url: string): pg.Pool {
   const pool = new pg.Pool({
     connectionString: url,
     max: POOL,
@@ -35,6 +34,12 @@ export function nodePostgres(url: string): Driver {
     keepAlive: true,
   });
   pool.on('error', () => {});
+  return pool;
+}
+
+/** `pg` as its documentation has a transaction, with its own time-outs. */
+export function nodePostgres(url: string): Driver {
+  const pool = pgPool(url);
   return {
     name: 'pg, a transaction',
     write: async (id) => {
@@ -56,14 +61,7 @@ export function nodePostgres(url: string): Driver {
 
 /** `pg` with the statement of the guarded way: what is left is the driver itself. */
 export function nodePostgresStatement(url: string): Driver {
-  const pool = new pg.Pool({
-    connectionString: url,
-    max: POOL,
-    connectionTimeoutMillis: BUDGET_MS,
-    query_timeout: STATEMENT_MS,
-    keepAlive: true,
-  });
-  pool.on('error', () => {});
+  const pool = pgPool(url);
   const text = `insert into writes (id, part) values ($1::text, 1), ($1::text, 2)
     on conflict do nothing`;
   return {

@@ -74,38 +74,20 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     },
   );
   await migrate(database.url, migrationsFolder());
-  const canaries = new Canaries();
-  for (const card of CARDS) canaries.plant('a card number', card);
-  canaries.plant('words of a merchant', WORDS);
-  canaries.plant('the signing secret of webhooks', secret.slice('whsec_'.length));
   const merchants = await makeMerchants(database.url);
-  for (const { apiKey } of merchants) canaries.plant('an API key', apiKey);
+  const canaries = canariesOf(secret, merchants);
   const library = findFaketime();
   const sends = new Sends(join(folder.path, 'sends.jsonl'));
   const built = { database, redis, psp, sends };
-  const made: { server: Server; ways: Ways }[] = [];
-  for (const [index, port] of ports.entries()) {
-    const name = `server-${index + 1}`;
-    const ways = await makeWays(built, name, port);
-    const login = await makeLogin(database.url, name, canaries);
-    await mkdir(join(folder.path, name));
-    const clock = library ? new Clock(library, join(folder.path, name, 'clock')) : undefined;
-    const env = {
-      ...TIMES,
-      ...profile.adapter,
-      PLAYGROUND: 'off',
-      DATA_DIR: join(folder.path, name),
-      DATABASE_URL: `postgres://${login}@127.0.0.1:${ways.postgres.port}/postgres`,
-      REDIS_URL: redis.url ?? `redis://127.0.0.1:${ways.redis?.port}`,
-      SIMULATOR_URL: `http://127.0.0.1:${ways.psp.port}`,
-      SIMULATOR_WEBHOOK_SECRET: secret,
-    };
-    const logFile = join(folder.path, `${name}.log`);
-    made.push({
-      server: new Server({ name, entry: bundle.entry, port, logFile, env, clock }),
-      ways,
-    });
-  }
+  const secrets = { secret, canaries };
+  const made = await makeServers(built, {
+    folder: folder.path,
+    entry: bundle.entry,
+    ports,
+    library,
+    profile,
+    ...secrets,
+  });
   const servers = made.map(({ server }) => server);
   await Promise.all(servers.map((server) => server.ready()));
   const waysOf = new Map(made.map(({ server, ways }) => [server, ways]));
@@ -131,6 +113,59 @@ export async function startWorld(options: WorldOptions): Promise<World> {
       await Promise.all([redis.stop(), psp.stop(), database.remove(), bundle.remove()]);
     },
   };
+}
+
+/** What must be in no answer, no log and no table. */
+function canariesOf(secret: string, merchants: World['merchants']): Canaries {
+  const canaries = new Canaries();
+  for (const card of CARDS) canaries.plant('a card number', card);
+  canaries.plant('words of a merchant', WORDS);
+  canaries.plant('the signing secret of webhooks', secret.slice('whsec_'.length));
+  for (const { apiKey } of merchants) canaries.plant('an API key', apiKey);
+  return canaries;
+}
+
+interface Wanted {
+  readonly folder: string;
+  readonly entry: string;
+  readonly ports: readonly number[];
+  readonly library: ReturnType<typeof findFaketime>;
+  readonly profile: (typeof PROFILES)[keyof typeof PROFILES];
+  readonly secret: string;
+  readonly canaries: Canaries;
+}
+
+interface Made {
+  readonly server: Server;
+  readonly ways: Ways;
+}
+
+/** A server on each port, with ways of its own to everything else. */
+async function makeServers(built: Built, wanted: Wanted): Promise<readonly Made[]> {
+  const { folder, entry, library, profile, secret, canaries } = wanted;
+  const { database, redis } = built;
+  const made: Made[] = [];
+  for (const [index, port] of wanted.ports.entries()) {
+    const name = `server-${index + 1}`;
+    const ways = await makeWays(built, name, port);
+    const login = await makeLogin(database.url, name, canaries);
+    const home = join(folder, name);
+    await mkdir(home);
+    const clock = library ? new Clock(library, join(home, 'clock')) : undefined;
+    const env = {
+      ...TIMES,
+      ...profile.adapter,
+      PLAYGROUND: 'off',
+      DATA_DIR: home,
+      DATABASE_URL: `postgres://${login}@127.0.0.1:${ways.postgres.port}/postgres`,
+      REDIS_URL: redis.url ?? `redis://127.0.0.1:${ways.redis?.port}`,
+      SIMULATOR_URL: `http://127.0.0.1:${ways.psp.port}`,
+      SIMULATOR_WEBHOOK_SECRET: secret,
+    };
+    const logFile = join(folder, `${name}.log`);
+    made.push({ server: new Server({ name, entry, port, logFile, env, clock }), ways });
+  }
+  return made;
 }
 
 export const proxiesOf = (ways: Ways): readonly FaultProxy[] =>

@@ -17,7 +17,7 @@ export interface Plant {
 const CONCLUDE = 'src/payments/conclude.ts';
 const CREATE = 'src/payments/create-payment.ts';
 const SEND = 'src/payments/send.ts';
-const PORTS = 'src/payments/ports.ts';
+const ORDERS = 'src/payments/orders.ts';
 /** The rules of the database, as the model has them; a contract holds the model to Postgres. */
 const MODEL = 'test/chaos/simulation/memory-journal.ts';
 const MORE = 'test/chaos/simulation/memory-follow-ups.ts';
@@ -90,7 +90,7 @@ export const MODELLED: readonly Control[] = [
     name: 'a PSP key for each attempt',
     plants: [
       {
-        file: PORTS,
+        file: ORDERS,
         find: 'pspKey: entry.pspIdempotencyKey,\n    amountMinor: entry.amountMinor,\n    currency: entry.currency,\n    paymentMethod',
         replace:
           'pspKey: entry.pspIdempotencyKey + entry.attempt,\n    amountMinor: entry.amountMinor,\n    currency: entry.currency,\n    paymentMethod',

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type BuildOptions, build } from 'esbuild';
 import type { Control } from './controls.ts';
-import { planting } from './planting.ts';
+import { BUNDLED, planting } from './planting.ts';
 
 type World = typeof import('./world.ts');
 
@@ -31,12 +31,7 @@ export async function bundled(
   await build({
     entryPoints: [entry],
     outfile,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'node20',
-    keepNames: true,
-    logLevel: 'error',
+    ...BUNDLED,
     plugins: [plugin],
     ...more,
   });

@@ -1,7 +1,17 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { Plugin } from 'esbuild';
+import type { BuildOptions, Plugin } from 'esbuild';
 import type { Control, Plant } from './controls.ts';
+
+/** One module and all that it needs, as Node runs it. */
+export const BUNDLED = {
+  bundle: true,
+  platform: 'node',
+  format: 'esm',
+  target: 'node20',
+  keepNames: true,
+  logLevel: 'error',
+} as const satisfies BuildOptions;
 
 /**
  * A bundler's plugin that puts a bug into the sources; `check` says afterwards whether all of it is in.
