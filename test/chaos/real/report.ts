@@ -1,4 +1,5 @@
 import type { RunResult } from './run.ts';
+import { recoveryTimes, type Times } from './speed.ts';
 import { timeline } from './timeline.ts';
 
 const MOST_SHOWN = 20;
@@ -11,6 +12,9 @@ function shortened(lines: readonly string[]): readonly string[] {
   return [...lines.slice(0, MOST_LINES), `… ${left} more …`, ...lines.slice(-MOST_LINES)];
 }
 
+const inWords = ({ count, half, most, longest }: Times): string =>
+  `half of ${count} within ${half} ms, 99 % within ${most} ms, the longest ${longest} ms`;
+
 /** What a run came to, in lines. */
 export function report({
   evidence,
@@ -20,6 +24,7 @@ export function report({
   missing,
   quietMs,
   chaosMs,
+  starts,
 }: RunResult): readonly string[] {
   const { violations, counts, concluded } = verdict;
   const first = violations.find(({ key }) => key !== undefined)?.key;
@@ -31,6 +36,8 @@ export function report({
     'counts:',
     ...Object.entries(counts).map(([name, count]) => `  ${String(count).padStart(7)} ${name}`),
     `final answers: ${(concluded * 100).toFixed(2)} % of the intents; ${Math.round(chaosMs / 1_000)} s of faults; nothing open ${Math.round(quietMs / 1_000)} s after them`,
+    `from opened to settled by recovery: ${inWords(recoveryTimes(evidence))}`,
+    `from started to ready: ${inWords(starts)}`,
     `violations: ${violations.length}`,
     ...violations
       .slice(0, MOST_SHOWN)

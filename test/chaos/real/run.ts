@@ -8,6 +8,7 @@ import { haunt, Tally } from './nemesis.ts';
 import { Random } from './random.ts';
 import { Reader } from './reader.ts';
 import type { Evidence } from './records.ts';
+import { type Times, timesOf } from './speed.ts';
 import { rushIn, type Shop, shopAs } from './workload.ts';
 import { startWorld, type World, type WorldOptions } from './world.ts';
 
@@ -35,6 +36,8 @@ export interface RunResult {
   /** How long faults were made, and how long it took then until nothing was open, in ms. */
   readonly chaosMs: number;
   readonly quietMs: number;
+  /** From the start of a server's process until it answered, of all starts. */
+  readonly starts: Times;
   /** The folder of logs and history; it is kept. */
   readonly folder: string;
   /** Removes it. */
@@ -106,6 +109,7 @@ async function runIn(world: World, history: History, options: RunOptions): Promi
     missing: Math.max(0, (options.intents ?? 0) - shop.begun),
     chaosMs,
     quietMs,
+    starts: timesOf(world.servers.flatMap(({ starts }) => starts)),
     folder: folder.path,
     forget: () => folder.remove(),
   };
