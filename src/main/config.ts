@@ -46,6 +46,7 @@ export const variables = z.object({
     ),
   ...pspVariables,
   PSP_TIMEOUT_MS: milliseconds(15_000),
+  PSP_ASK_AGAIN_MS: milliseconds(60_000),
   CLOCK_DRIFT_MS: milliseconds(2_000, 0),
   LOCK_GRACE_MS: milliseconds(5_000, 0),
   ANSWER_TTL_S: seconds(86_400, 1),

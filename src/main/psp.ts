@@ -15,11 +15,13 @@ export function secretsIn(list: string | undefined): string[] {
 /** The PSP that the configuration names, with its own settings. */
 export async function openPsp(config: Config, at: SimulatorPlace): Promise<OpenPsp> {
   const timeoutMs = config.PSP_TIMEOUT_MS;
+  const askAgainMs = config.PSP_ASK_AGAIN_MS;
   if (config.PSP === 'simulator') {
     const webhookSecrets = at.simulatorSecrets;
     return createPsp('simulator', {
       url: at.simulatorUrl ?? '',
       timeoutMs,
+      askAgainMs,
       webhookSecrets,
       keyWindowMs: config.SIMULATOR_KEY_WINDOW_MS,
       settlingMs: config.SIMULATOR_SETTLING_MS,
@@ -32,5 +34,6 @@ export async function openPsp(config: Config, at: SimulatorPlace): Promise<OpenP
     webhookSecrets: secretsIn(config.STRIPE_WEBHOOK_SECRET),
     returnUrl: config.STRIPE_RETURN_URL,
     timeoutMs,
+    askAgainMs,
   });
 }

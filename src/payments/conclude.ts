@@ -49,7 +49,7 @@ export function concludeSend(asked: Money, outcome: Outcome): Conclusion {
     const { reason, retryAfterMs } = outcome;
     return { ...NOTHING, state: 'FAILED', source: 'NOT_SENT', reason, retryAfterMs };
   }
-  return concludeAnswer(asked, outcome, 'SYNC', 'UNKNOWN', 0);
+  return concludeAnswer(asked, outcome, 'SYNC', 'UNKNOWN', nextCheckMs(0));
 }
 
 /**
@@ -58,7 +58,7 @@ export function concludeSend(asked: Money, outcome: Outcome): Conclusion {
  */
 export function concludeReversal(asked: Money, outcome: Outcome): Conclusion {
   return outcome.kind === 'notSent'
-    ? undecided('UNKNOWN', outcome.reason, 0)
+    ? undecided('UNKNOWN', outcome.reason, nextCheckMs(0))
     : concludeSend(asked, outcome);
 }
 
@@ -72,6 +72,7 @@ interface PspLimits {
   readonly keyWindowMs: number;
   readonly settlingMs: number;
   readonly lookupIsFinal?: boolean;
+  readonly askAgainMs: number;
 }
 
 /**
@@ -80,10 +81,13 @@ interface PspLimits {
  */
 export function concludeFound(doubt: DoubtfulEntry, found: Found, psp: PspLimits): Step {
   if (found.kind === 'found') {
-    return { kind: 'settle', conclusion: concludeDoubt(doubt, found.outcome) };
+    return { kind: 'settle', conclusion: concludeDoubt(doubt, found.outcome, psp) };
   }
-  if (found.kind === 'unreachable') return stay(doubt, found.reason);
-  if (doubt.ageMs < psp.settlingMs) return stay(doubt, 'not in the books yet');
+  if (found.kind === 'unreachable') return stay(doubt, found.reason, soon(doubt, psp));
+  const settlesInMs = Math.ceil(psp.settlingMs - doubt.ageMs);
+  if (settlesInMs > 0) {
+    return stay(doubt, 'not in the books yet', Math.min(settlesInMs, soon(doubt, psp)));
+  }
   if (doubt.ageMs < psp.keyWindowMs) return { kind: 'resend' };
   if (psp.lookupIsFinal === true) {
     const reason = 'not in the books, and nothing is late there';
@@ -101,11 +105,22 @@ export function concludeFound(doubt: DoubtfulEntry, found: Found, psp: PspLimits
  * What an answer means for an entry that may have been sent before: that this send did nothing says
  * nothing about the earlier ones.
  */
-export function concludeDoubt(doubt: DoubtfulEntry, outcome: Outcome): Conclusion {
-  const open = doubt.state === 'PENDING' ? 'PENDING' : 'UNKNOWN';
-  if (outcome.kind === 'notSent') return undecided(open, outcome.reason, doubt.checks);
-  if (outcome.kind === 'rejected') return undecided(open, outcome.code, doubt.checks);
-  return concludeAnswer(doubt, outcome, 'INQUIRY', open, doubt.checks);
+export function concludeDoubt(
+  doubt: DoubtfulEntry,
+  outcome: Outcome,
+  psp: Pick<PspLimits, 'askAgainMs'>,
+): Conclusion {
+  const open = openState(doubt);
+  const waitMs = soon(doubt, psp);
+  switch (outcome.kind) {
+    case 'notSent':
+    case 'unknown':
+      return undecided(open, outcome.reason, waitMs);
+    case 'rejected':
+      return undecided(open, outcome.code, waitMs);
+    default:
+      return concludeAnswer(doubt, outcome, 'INQUIRY', open, nextCheckMs(doubt.checks));
+  }
 }
 
 /** What a PSP's own word of an outcome means for the entry that it is about, however it stands. */
@@ -113,7 +128,7 @@ export function concludeEvent(
   asked: Money,
   outcome: Extract<Outcome, { kind: 'succeeded' | 'declined' }>,
 ): Conclusion {
-  return concludeAnswer(asked, outcome, 'WEBHOOK', 'UNKNOWN', 0);
+  return concludeAnswer(asked, outcome, 'WEBHOOK', 'UNKNOWN', nextCheckMs(0));
 }
 
 /** The PSP names an execution that another payment has booked already: a person must look at it. */
@@ -128,17 +143,24 @@ export function concludeTakenReference(
     : { ...NOTHING, state: 'IN_REVIEW', source, reason };
 }
 
-function stay(doubt: DoubtfulEntry, reason: string): Step {
-  const open = doubt.state === 'PENDING' ? 'PENDING' : 'UNKNOWN';
-  return { kind: 'settle', conclusion: undecided(open, reason, doubt.checks) };
+const openState = ({ state }: DoubtfulEntry): 'UNKNOWN' | 'PENDING' =>
+  state === 'PENDING' ? state : 'UNKNOWN';
+
+/** When to ask again a PSP that has not said how it stands, in ms: nobody tells us that it is well again. */
+function soon({ checks }: DoubtfulEntry, psp: Pick<PspLimits, 'askAgainMs'>): number {
+  return Math.min(nextCheckMs(checks), psp.askAgainMs);
+}
+
+function stay(doubt: DoubtfulEntry, reason: string, waitMs: number): Step {
+  return { kind: 'settle', conclusion: undecided(openState(doubt), reason, waitMs) };
 }
 
 function undecided(
   state: 'UNKNOWN' | 'PENDING',
   reason: string | null,
-  checks: number,
+  waitMs: number,
 ): Conclusion {
-  return { ...NOTHING, state, reason, nextCheckMs: nextCheckMs(checks) };
+  return { ...NOTHING, state, reason, nextCheckMs: waitMs };
 }
 
 function concludeAnswer(
@@ -146,7 +168,7 @@ function concludeAnswer(
   outcome: Exclude<Outcome, { kind: 'notSent' }>,
   source: OutcomeSource,
   open: 'UNKNOWN' | 'PENDING',
-  checks: number,
+  waitMs: number,
 ): Conclusion {
   switch (outcome.kind) {
     case 'succeeded': {
@@ -179,10 +201,10 @@ function concludeAnswer(
     case 'pending': {
       const state = source === 'SYNC' ? 'PENDING' : open;
       const { pspReference, nextActionUrl = null } = outcome;
-      return { ...undecided(state, null, checks), pspReference, nextActionUrl };
+      return { ...undecided(state, null, waitMs), pspReference, nextActionUrl };
     }
     case 'unknown':
-      return undecided(open, outcome.reason, checks);
+      return undecided(open, outcome.reason, waitMs);
   }
 }
 

@@ -39,6 +39,8 @@ export interface Psp {
   readonly settlingMs: number;
   /** True: what a look-up misses after that was never executed, and never will be. */
   readonly lookupIsFinal?: boolean;
+  /** The longest pause before it is asked again while it has not said how an operation stands, in ms. */
+  readonly askAgainMs: number;
   /** At most one HTTP request; never throws; answers within the PSP timeout. */
   charge(charge: Charge): Promise<Outcome>;
   /** As `charge`, for a part of what was authorised or all of it. */

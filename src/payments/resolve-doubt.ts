@@ -68,7 +68,7 @@ export async function resolveDoubt(
     resent = step.kind === 'resend';
     const conclusion =
       step.kind === 'resend'
-        ? concludeDoubt(about, await sendTo(deps.psp, doubt))
+        ? concludeDoubt(about, await sendTo(deps.psp, doubt), deps.psp)
         : step.conclusion;
     const { moved, entry } = await deps.journal.settle(doubt, conclusion);
     const fate = moved ? fateOf(entry.state) : 'lost';

@@ -17,6 +17,7 @@ import type { ReadWebhook } from './webhook.ts';
  */
 const KEY_WINDOW_MS = 86_400_000;
 const SETTLING_MS = 5_000;
+const ASK_AGAIN_MS = 60_000;
 
 /** What a look-up of the simulator can be worth. */
 export const LOOKUPS = ['lagging', 'final', 'none'] as const;
@@ -34,6 +35,7 @@ const settingsSchema = z
     /** Look-ups have connections of their own: charges that hang cannot hold up recovery. */
     lookupConnections: z.int().positive().default(16),
     settlingMs: milliseconds.default(SETTLING_MS),
+    askAgainMs: milliseconds.default(ASK_AGAIN_MS),
     /** How long the simulator surely remembers keys; 0: it knows none. */
     keyWindowMs: z.int().min(0).max(KEY_WINDOW_MS).default(KEY_WINDOW_MS),
     /** `final`: what it misses after the settling time was never done; `none`: it shows nothing. */
@@ -87,6 +89,7 @@ export function createSimulatorPsp(given: SimulatorPspSettings): SimulatorPsp {
     keyWindowMs: settings.keyWindowMs,
     lookupIsFinal: settings.lookup === 'final',
     settlingMs: settings.settlingMs,
+    askAgainMs: settings.askAgainMs,
     charge: ({ amountMinor, currency, paymentMethod, capture = true, ...order }) =>
       send(order, '/v1/charges', {
         amountMinor,

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { concludeDoubt, nextCheckMs } from '../../src/payments/conclude.ts';
 import {
+  type Conclusion,
   concludeFound,
   concludeSend,
   concludeTakenReference,
@@ -11,7 +12,7 @@ import {
 } from '../../src/payments/index.ts';
 
 const ASKED = { amountMinor: 1_050, currency: 'EUR' };
-const PSP = { keyWindowMs: 86_400_000, settlingMs: 5_000 };
+const PSP = { keyWindowMs: 86_400_000, settlingMs: 5_000, askAgainMs: 60_000 };
 const doubt = (more: object = {}) => ({
   ...ASKED,
   state: 'UNKNOWN' as EntryState,
@@ -149,6 +150,28 @@ describe('what the PSP’s books say of an entry in doubt', () => {
     });
   });
 
+  test.each(['unknown', 'notSent', 'rejected'] as const)(
+    'a PSP that has not said how it stands (%s) is asked again soon, however long that goes on',
+    (kind) => {
+      const again = (step: Conclusion) => step.nextCheckMs;
+      for (const checks of [3, 4, 1_000]) {
+        const about = { ...doubt({ checks }), ageMs: 3_600_000 };
+        expect(again(concludeDoubt(about, outcomes[kind], PSP))).toBe(PSP.askAgainMs);
+        expect(again(settles({ kind: 'found', outcome: outcomes[kind] }, about))).toBe(60_000);
+        expect(again(settles({ kind: 'unreachable', reason: 'refused' }, about))).toBe(60_000);
+        expect(again(settles({ kind: 'found', outcome: outcomes.pending }, about))).toBeGreaterThan(
+          PSP.askAgainMs,
+        );
+      }
+    },
+  );
+
+  test('what is not in the books yet is asked about once they must have it', () => {
+    const none: Found = { kind: 'none' };
+    expect(settles(none, { ageMs: 3_500, checks: 2 })).toMatchObject({ nextCheckMs: 1_500 });
+    expect(settles(none, { ageMs: 1_000, checks: 0 })).toMatchObject({ nextCheckMs: 2_000 });
+  });
+
   test('nothing, too early: ask again; then send again; past the key window: never', () => {
     const none: Found = { kind: 'none' };
     expect(settles(none, { ageMs: PSP.settlingMs - 1 })).toMatchObject({ state: 'UNKNOWN' });
@@ -165,7 +188,7 @@ describe('what the PSP’s books say of an entry in doubt', () => {
       fc.property(anyDoubt, anyFound, (entry, found) => {
         const step = concludeFound(entry, found, PSP);
         if (step.kind === 'settle') expect(step.conclusion.state).not.toBe('FAILED');
-        expect(concludeDoubt(entry, outcomes.notSent).state).toBe(entry.state);
+        expect(concludeDoubt(entry, outcomes.notSent, PSP).state).toBe(entry.state);
       }),
     );
   });

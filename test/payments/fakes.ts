@@ -120,6 +120,7 @@ export function fakePsp(says: { readonly charge?: Outcome; readonly find?: Found
     name: 'fake',
     keyWindowMs: 86_400_000,
     settlingMs: 5_000,
+    askAgainMs: 60_000,
     charges,
     searches,
     charge: async (charge) => {

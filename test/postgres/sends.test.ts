@@ -20,6 +20,7 @@ test('a slow PSP holds no connection and no transaction: reads are answered mean
     name: 'fake',
     keyWindowMs: 86_400_000,
     settlingMs: 0,
+    askAgainMs: 60_000,
     async charge({ reference, amountMinor, currency }) {
       asked += 1;
       await sleep(900);

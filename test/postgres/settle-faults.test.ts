@@ -85,6 +85,7 @@ function fakePsp(): Psp & { charges: number } {
     name: `fake-${randomUUID()}`,
     keyWindowMs: 86_400_000,
     settlingMs: 0,
+    askAgainMs: 60_000,
     charges: 0,
     async charge({ reference, amountMinor, currency }) {
       this.charges += 1;

@@ -46,6 +46,7 @@ function willingPsp(): Psp & { readonly asked: () => number } {
     asked: () => made,
     keyWindowMs: 86_400_000,
     settlingMs: 0,
+    askAgainMs: 60_000,
     charge: async (charge) => instead[charge.paymentMethod] ?? done(charge),
     capture: done,
     void: done,

@@ -30,6 +30,7 @@ import { readStripeWebhook } from './webhook.ts';
  */
 const KEY_WINDOW_MS = 86_400_000;
 const SETTLING_MS = 60_000;
+const ASK_AGAIN_MS = 60_000;
 /** The release of the SDK and this version of the API belong together. */
 const API_VERSION = '2026-10-28.endive';
 
@@ -47,6 +48,7 @@ const settingsSchema = z.object({
   connections: z.int().positive().default(256),
   lookupConnections: z.int().positive().default(16),
   settlingMs: milliseconds.default(SETTLING_MS),
+  askAgainMs: milliseconds.default(ASK_AGAIN_MS),
   breaker: z
     .object({ failures: z.int().positive(), openMs: milliseconds })
     .default({ failures: 5, openMs: 1_000 }),
@@ -76,6 +78,7 @@ export function createStripePsp(given: StripePspSettings): StripePsp {
     name: 'stripe',
     keyWindowMs: KEY_WINDOW_MS,
     settlingMs: settings.settlingMs,
+    askAgainMs: settings.askAgainMs,
     charge: (order) => charge(stripe, order, settings.returnUrl),
     ...followUpsAt(stripe),
     find: (reference, sought) => findAtStripe(stripe, reference, sought, settings.timeoutMs),

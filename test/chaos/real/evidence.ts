@@ -23,12 +23,10 @@ const OPEN = `state in ('SENDING', 'UNKNOWN', 'PENDING')`;
 const COMPLAINT = /CROSSSLOT|unhandled|uncaught/i;
 const MOST_COMPLAINTS = 100;
 
-/** How many entries have no outcome. What met many faults is asked about at once, not after minutes. */
+/** How many entries have no outcome. */
 export async function openEntries(world: World): Promise<number> {
   const sql = openSql(world);
   try {
-    await sql.unsafe(`update journal_entries set next_check_at = clock_timestamp()
-      where state in ('UNKNOWN', 'PENDING') and lease_until <= clock_timestamp()`);
     const [row] = await sql.unsafe(
       `select count(*)::int as open from journal_entries where ${OPEN}`,
     );

@@ -3,6 +3,7 @@ import type { FaultProxy } from '../../support/proxy.ts';
 /** Short times in the order that the configuration demands, in ms. */
 export const TIMES = {
   PSP_TIMEOUT_MS: '1000',
+  PSP_ASK_AGAIN_MS: '3000',
   CLOCK_DRIFT_MS: '500',
   LOCK_GRACE_MS: '1500',
   RECOVER_AFTER_MS: '3200',

@@ -218,6 +218,7 @@ function pspOf(doer: Doer, shared: Shared, unclear: Set<string>): Psp {
     name: 'model',
     keyWindowMs,
     settlingMs,
+    askAgainMs: 60_000,
     charge: (charge) => send('charge', charge.reference, () => psp.charge(charge)),
     capture: follow('capture'),
     void: follow('void'),
