@@ -63,11 +63,13 @@ export interface Strikes {
   readonly running: () => boolean;
   /** True: nothing is struck for now. */
   readonly resting: () => boolean;
+  /** The shortest time between two strikes at a server, in ms. */
+  readonly pauseMs: number;
 }
 
 /** Strikes one server, again and again, at the cell that was hit the least. */
 export async function haunt(server: Server, strikes: Strikes): Promise<void> {
-  const { tally, random, running, resting } = strikes;
+  const { tally, random, running, resting, pauseMs } = strikes;
   while (running()) {
     const cell = resting() ? undefined : tally.take(random);
     if (cell !== undefined) {
@@ -81,7 +83,7 @@ export async function haunt(server: Server, strikes: Strikes): Promise<void> {
     // A server that never gets to work shows nothing: time for its end to be seen, and to serve.
     await sleep(100);
     await server.ready();
-    await sleep(random.between(200, 700));
+    await sleep(random.between(pauseMs, pauseMs + 500));
   }
 }
 

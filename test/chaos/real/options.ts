@@ -20,6 +20,7 @@ every point of a payment, and a check of everything that was promised.
   --kills          only the deaths of servers, at every point
   --only TEXT      only cells whose name contains this
   --without TEXT   no cells whose name contains this
+  --pause S        the shortest time between two strikes at a server, in seconds (default 0.2)
   --redis NAME     ${REDIS_NAMES.join(', ')} (default plain)
   --psp-profile P  ${PROFILE_NAMES.join(', ')} (default: by the seed)
   --clients N      (default 24)
@@ -49,6 +50,7 @@ export function readOptions(args: readonly string[]): Chosen {
       kills: { type: 'boolean', default: false },
       only: { type: 'string', default: '' },
       without: { type: 'string' },
+      pause: { type: 'string', default: '0.2' },
       redis: { type: 'string', default: 'plain' },
       'psp-profile': { type: 'string' },
       clients: { type: 'string', default: '24' },
@@ -76,6 +78,7 @@ export function readOptions(args: readonly string[]): Chosen {
       intents: values.intents === undefined ? undefined : positive('intents', values.intents),
       faults: values.faults === undefined ? 0 : positive('faults', values.faults),
       minCell: positive('min-cell', values['min-cell']),
+      pauseMs: positive('pause', values.pause) * 1_000,
       clients: positive('clients', values.clients),
       servers: positive('servers', values.servers),
     },

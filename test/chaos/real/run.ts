@@ -20,6 +20,8 @@ export interface RunOptions extends WorldOptions {
   readonly minCell: number;
   /** With `intents`: and once there were so many faults. */
   readonly faults: number;
+  /** The shortest time between two strikes at a server, in ms. */
+  readonly pauseMs: number;
   readonly cells: readonly Cell[];
   readonly clients: number;
   /** Told how it goes, a line at a time. */
@@ -146,7 +148,7 @@ function enter(shop: Shop, { seed, clients }: RunOptions): () => Promise<void> {
 
 async function makeFaults(shop: Shop, tally: Tally, options: RunOptions): Promise<void> {
   const { world, history } = shop;
-  const { seed, minCell, intents, chaosMs, faults } = options;
+  const { seed, minCell, intents, chaosMs, faults, pauseMs } = options;
   const endsAt = Date.now() + chaosMs;
   const allHit = () =>
     intents !== undefined && tally.total >= faults && tally.unhit(minCell).length === 0;
@@ -155,7 +157,7 @@ async function makeFaults(shop: Shop, tally: Tally, options: RunOptions): Promis
     world.servers.map((server) => {
       const random = new Random(seed, server.name);
       // With a number of intents to reach, whoever has hit every cell lets the clients work.
-      return haunt(server, { world, history, tally, random, running, resting: allHit });
+      return haunt(server, { world, history, tally, random, running, resting: allHit, pauseMs });
     }),
   );
 }
