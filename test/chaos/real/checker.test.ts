@@ -3,6 +3,8 @@ import { check } from './checker.ts';
 import {
   again,
   ask,
+  CANCELLED,
+  cancelledUnsent,
   cardAsked,
   DECLINED,
   DONE,
@@ -34,6 +36,7 @@ test('a history without fault is not complained about', () => {
   expect(check(GOOD)).toMatchObject({ violations: [], concluded: 1 });
   expect(check({ ...GOOD, ...declined }).violations).toEqual([]);
   expect(check({ ...GOOD, ...overtaken }).violations).toEqual([]);
+  expect(check({ ...GOOD, ...cancelledUnsent(CANCELLED) }).violations).toEqual([]);
 });
 
 test('what is planted is found in a text, and so is a statement', () => {
@@ -149,6 +152,7 @@ const PLANTED: readonly (readonly [string, string, Partial<Evidence>])[] = [
       reads: [{ ...READ, id: 'o2' }, READ],
     },
   ],
+  ['P12', 'a cancelled key that is answered as done', cancelledUnsent(DONE)],
   ['P17', 'an event without its place', { outbox: [{ ...EVENT, position: null }] }],
   ['P18', 'a request that hangs when all is well', again(ask(3, 11_000), told(3, 27_000, DONE))],
   ['P19', 'an API key in a log', { spills: [{ what: 'an API key', where: 'the log of s1' }] }],

@@ -110,10 +110,14 @@ const OPERATIONS: Readonly<Record<Ask['field'], readonly string[]>> = {
 /** A confirmation lets its payment's first entry be executed. */
 const HAS_NO_EXECUTION: ReadonlySet<string> = new Set(['CANCEL', 'CONFIRM']);
 
+/** A key that was cancelled before anything was sent has no payload of its own: whatever comes is refused. */
+const wasCancelled = ({ operation, state, source, reason }: EntryRecord): boolean =>
+  operation === 'CANCEL' || (state === 'FAILED' && source === 'OPERATOR' && reason === 'cancelled');
+
 /** Whether an entry can be what this request asked for. */
 function isFor({ field, input }: Ask, entry: EntryRecord): boolean {
   if (!OPERATIONS[field].includes(entry.operation)) return false;
-  if (entry.operation === 'CANCEL') return true;
+  if (wasCancelled(entry)) return true;
   const { amount } = input as { amount?: { amountMinor: number; currency: string } };
   if (amount === undefined) return true;
   return amount.amountMinor === entry.amountMinor && amount.currency === entry.currency;
@@ -191,8 +195,7 @@ function isWronged(
 ): boolean {
   const refused = heard.kind === 'refused' && heard.code === 'IDEMPOTENCY_KEY_REUSED';
   if (!refused || entry === undefined || ask.at <= entry.createdAt) return false;
-  // A cancelled key has no payload of its own: whatever comes is refused.
-  if (entry.operation === 'CANCEL') return false;
+  if (wasCancelled(entry)) return false;
   return accepted.has(payloadOf(ask)) && isFor(ask, entry);
 }
 

@@ -56,16 +56,21 @@ export class History {
   }
 
   /** All of it so far. */
-  async read(): Promise<readonly Event[]> {
-    const lines = createInterface({ input: createReadStream(this.file) });
-    const events: Event[] = [];
-    for await (const line of lines) events.push(JSON.parse(line) as Event);
-    return events;
+  read(): Promise<readonly Event[]> {
+    return readHistory(this.file);
   }
 
   close(): void {
     closeSync(this.#descriptor);
   }
+}
+
+/** The history in a file, in the order in which it was written. */
+export async function readHistory(file: string): Promise<readonly Event[]> {
+  const lines = createInterface({ input: createReadStream(file) });
+  const events: Event[] = [];
+  for await (const line of lines) events.push(JSON.parse(line) as Event);
+  return events;
 }
 
 export interface Request {

@@ -53,6 +53,25 @@ export const ENTRY: EntryRecord = {
   createdAt: T0 + 5,
   settledAt: T0 + 30,
 };
+/** A key whose payment was taken back unsent and then cancelled; who comes with whatever is told so. */
+export const cancelledUnsent = (heard: Heard): Partial<Evidence> => ({
+  events: [ask(1, 0, 2_000), told(1, 40, heard)],
+  entries: [{ ...ENTRY, state: 'FAILED', source: 'OPERATOR', reason: 'cancelled' }],
+  payments: [{ ...PAYMENT, status: 'NOT_SENT', authorizedMinor: 0, capturedMinor: 0 }],
+  postings: [],
+  outbox: [],
+  executions: [],
+  requests: [],
+  moves: [],
+  sends: [],
+  reads: [],
+});
+export const CANCELLED: Heard = {
+  ...DONE,
+  error: 'INTENT_CANCELLED',
+  paymentId: null,
+  status: null,
+};
 export const PAYMENT: PaymentRecord = {
   id: 'p1',
   merchantId: 'm1',

@@ -1,8 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { check } from './checker.ts';
+import { readKept } from './kept.ts';
 import { type Chosen, HELP, readOptions } from './options.ts';
-import { report } from './report.ts';
+import { found, report } from './report.ts';
 import { run } from './run.ts';
 
 function choose(): Chosen {
@@ -21,6 +23,12 @@ if (chosen.help) {
 }
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const progress = (line: string): void => void process.stderr.write(`${line}\n`);
+if (chosen.judge !== undefined) {
+  const evidence = await readKept(chosen.judge);
+  const verdict = check(evidence);
+  for (const line of found(evidence, verdict)) say(line);
+  process.exit(verdict.violations.length > 0 ? 1 : 0);
+}
 const { seed, redis, profile } = chosen.run;
 const commit = execFileSync('git', ['describe', '--always', '--dirty'], {
   encoding: 'utf8',

@@ -25,6 +25,7 @@ every point of a payment, and a check of everything that was promised.
   --psp-profile P  ${PROFILE_NAMES.join(', ')} (default: by the seed)
   --clients N      (default 24)
   --servers N      (default 2)
+  --judge FOLDER   runs nothing; judges again what a failed run has kept there
   --help           this text
 
 Progress goes to standard error. Ends with 0 if nothing promised was broken, every cell was hit and no
@@ -33,6 +34,8 @@ intent is missing, else with 1.
 
 export interface Chosen {
   readonly help: boolean;
+  /** The folder of a run to be judged again. */
+  readonly judge: string | undefined;
   readonly run: Omit<RunOptions, 'say'>;
 }
 
@@ -55,6 +58,7 @@ export function readOptions(args: readonly string[]): Chosen {
       'psp-profile': { type: 'string' },
       clients: { type: 'string', default: '24' },
       servers: { type: 'string', default: '2' },
+      judge: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
   });
@@ -69,6 +73,7 @@ export function readOptions(args: readonly string[]): Chosen {
   if (!values.help) demand(cells);
   return {
     help: values.help,
+    judge: values.judge,
     run: {
       seed,
       redis,

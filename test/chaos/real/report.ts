@@ -26,8 +26,7 @@ export function report({
   chaosMs,
   starts,
 }: RunResult): readonly string[] {
-  const { violations, counts, concluded } = verdict;
-  const first = violations.find(({ key }) => key !== undefined)?.key;
+  const { counts, concluded } = verdict;
   return [
     'cells:',
     ...[...hits].map(([cell, count]) => `  ${String(count).padStart(4)} ${cell}`),
@@ -38,6 +37,17 @@ export function report({
     `final answers: ${(concluded * 100).toFixed(2)} % of the intents; ${Math.round(chaosMs / 1_000)} s of faults; nothing open ${Math.round(quietMs / 1_000)} s after them`,
     `from opened to settled by recovery: ${inWords(recoveryTimes(evidence))}`,
     `from started to ready: ${inWords(starts)}`,
+    ...found(evidence, verdict),
+  ];
+}
+
+/** What was broken, and the timeline of the first key of it. */
+export function found(
+  evidence: RunResult['evidence'],
+  { violations }: RunResult['verdict'],
+): readonly string[] {
+  const first = violations.find(({ key }) => key !== undefined)?.key;
+  return [
     `violations: ${violations.length}`,
     ...violations
       .slice(0, MOST_SHOWN)
