@@ -23,7 +23,8 @@ const MODEL = 'test/chaos/simulation/memory-journal.ts';
 const MORE = 'test/chaos/simulation/memory-follow-ups.ts';
 
 const OPEN_ENTRY = 'return proceed(deps, await open(deps.journal, command), command, startedAt);';
-const UNKNOWN_ANSWER = "case 'unknown':\n      return undecided(open, outcome.reason, checks);";
+const UNKNOWN_ANSWER =
+  "case 'unknown':\n      return undecided(open, outcome.reason, waitMs);\n  }";
 const SETTLE =
   'return ended(await journal.settle(hold, conclusion), true, conclusion.retryAfterMs);';
 
@@ -37,7 +38,8 @@ export const MODELLED: readonly Control[] = [
         file: CONCLUDE,
         find: UNKNOWN_ANSWER,
         replace: `case 'unknown':
-      return { ...NOTHING, state: 'FAILED', source: 'NOT_SENT', reason: outcome.reason };`,
+      return { ...NOTHING, state: 'FAILED', source: 'NOT_SENT', reason: outcome.reason };
+  }`,
       },
     ],
     breaks: ['P14', 'P5'],
@@ -106,7 +108,8 @@ export const MODELLED: readonly Control[] = [
         file: CONCLUDE,
         find: UNKNOWN_ANSWER,
         replace: `case 'unknown':
-      return { ...NOTHING, state: 'FAILED', source, reason: outcome.reason };`,
+      return { ...NOTHING, state: 'FAILED', source, reason: outcome.reason };
+  }`,
       },
     ],
     breaks: ['P14', 'P4'],
@@ -117,7 +120,7 @@ export const MODELLED: readonly Control[] = [
     plants: [
       {
         file: CONCLUDE,
-        find: "return stay(doubt, 'not in the books yet');",
+        find: "return stay(doubt, 'not in the books yet', Math.min(settlesInMs, soon(doubt, psp)));",
         replace:
           "return { kind: 'settle', conclusion: { ...NOTHING, state: 'FAILED', source: 'INQUIRY' } };",
       },
