@@ -111,16 +111,10 @@ export function concludeDoubt(
   psp: Pick<PspLimits, 'askAgainMs'>,
 ): Conclusion {
   const open = openState(doubt);
-  const waitMs = soon(doubt, psp);
-  switch (outcome.kind) {
-    case 'notSent':
-    case 'unknown':
-      return undecided(open, outcome.reason, waitMs);
-    case 'rejected':
-      return undecided(open, outcome.code, waitMs);
-    default:
-      return concludeAnswer(doubt, outcome, 'INQUIRY', open, nextCheckMs(doubt.checks));
-  }
+  const waitMs = outcome.kind === 'pending' ? nextCheckMs(doubt.checks) : soon(doubt, psp);
+  if (outcome.kind === 'notSent') return undecided(open, outcome.reason, waitMs);
+  if (outcome.kind === 'rejected') return undecided(open, outcome.code, waitMs);
+  return concludeAnswer(doubt, outcome, 'INQUIRY', open, waitMs);
 }
 
 /** What a PSP's own word of an outcome means for the entry that it is about, however it stands. */

@@ -4,6 +4,7 @@ import { Breaker } from './breaker.ts';
 import { exchange, type HttpCall } from './exchange.ts';
 import { foundIn, outcomeOf } from './outcome.ts';
 import { poolFor } from './pool.ts';
+import { askAgainMs, milliseconds } from './settings.ts';
 import { isSigningSecret, simulatorWebhooks } from './simulator-webhook.ts';
 import type { ReadWebhook } from './webhook.ts';
 
@@ -17,12 +18,10 @@ import type { ReadWebhook } from './webhook.ts';
  */
 const KEY_WINDOW_MS = 86_400_000;
 const SETTLING_MS = 5_000;
-const ASK_AGAIN_MS = 60_000;
 
 /** What a look-up of the simulator can be worth. */
 export const LOOKUPS = ['lagging', 'final', 'none'] as const;
 
-const milliseconds = z.int().positive().max(2_147_483_647);
 const settingsSchema = z
   .object({
     url: z.url({ protocol: /^https?$/ }),
@@ -35,7 +34,7 @@ const settingsSchema = z
     /** Look-ups have connections of their own: charges that hang cannot hold up recovery. */
     lookupConnections: z.int().positive().default(16),
     settlingMs: milliseconds.default(SETTLING_MS),
-    askAgainMs: milliseconds.default(ASK_AGAIN_MS),
+    askAgainMs,
     /** How long the simulator surely remembers keys; 0: it knows none. */
     keyWindowMs: z.int().min(0).max(KEY_WINDOW_MS).default(KEY_WINDOW_MS),
     /** `final`: what it misses after the settling time was never done; `none`: it shows nothing. */

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Charge, FollowUpOrder, Outcome, Psp } from '../../payments/index.ts';
 import { Breaker } from '../breaker.ts';
 import { poolFor } from '../pool.ts';
+import { askAgainMs, milliseconds } from '../settings.ts';
 import type { ReadWebhook } from '../webhook.ts';
 import { toStripe } from './amounts.ts';
 import { outcomeOfError, unknown } from './errors.ts';
@@ -30,11 +31,9 @@ import { readStripeWebhook } from './webhook.ts';
  */
 const KEY_WINDOW_MS = 86_400_000;
 const SETTLING_MS = 60_000;
-const ASK_AGAIN_MS = 60_000;
 /** The release of the SDK and this version of the API belong together. */
 const API_VERSION = '2026-10-28.endive';
 
-const milliseconds = z.int().positive().max(2_147_483_647);
 const settingsSchema = z.object({
   secretKey: z.string().min(1),
   /** Where the API is, if not at Stripe. */
@@ -48,7 +47,7 @@ const settingsSchema = z.object({
   connections: z.int().positive().default(256),
   lookupConnections: z.int().positive().default(16),
   settlingMs: milliseconds.default(SETTLING_MS),
-  askAgainMs: milliseconds.default(ASK_AGAIN_MS),
+  askAgainMs,
   breaker: z
     .object({ failures: z.int().positive(), openMs: milliseconds })
     .default({ failures: 5, openMs: 1_000 }),

@@ -23,8 +23,7 @@ const MODEL = 'test/chaos/simulation/memory-journal.ts';
 const MORE = 'test/chaos/simulation/memory-follow-ups.ts';
 
 const OPEN_ENTRY = 'return proceed(deps, await open(deps.journal, command), command, startedAt);';
-const UNKNOWN_ANSWER =
-  "case 'unknown':\n      return undecided(open, outcome.reason, waitMs);\n  }";
+const UNKNOWN_ANSWER = "case 'unknown':\n      return undecided(open, outcome.reason, waitMs);";
 const SETTLE =
   'return ended(await journal.settle(hold, conclusion), true, conclusion.retryAfterMs);';
 
@@ -38,8 +37,7 @@ export const MODELLED: readonly Control[] = [
         file: CONCLUDE,
         find: UNKNOWN_ANSWER,
         replace: `case 'unknown':
-      return { ...NOTHING, state: 'FAILED', source: 'NOT_SENT', reason: outcome.reason };
-  }`,
+      return { ...NOTHING, state: 'FAILED', source: 'NOT_SENT', reason: outcome.reason };`,
       },
     ],
     breaks: ['P14', 'P5'],
@@ -108,8 +106,7 @@ export const MODELLED: readonly Control[] = [
         file: CONCLUDE,
         find: UNKNOWN_ANSWER,
         replace: `case 'unknown':
-      return { ...NOTHING, state: 'FAILED', source, reason: outcome.reason };
-  }`,
+      return { ...NOTHING, state: 'FAILED', source, reason: outcome.reason };`,
       },
     ],
     breaks: ['P14', 'P4'],
