@@ -34,7 +34,7 @@ export const outboxEvents = pgTable(
 
 /**
  * Where each event stands in its merchant's one line of events: 1, 2, 3 … without a gap, in the order
- * of the versions for each payment. `semel_number_events` (drizzle/0005) alone writes here; a position
+ * of the versions for each payment. `semel_number_events` (drizzle/0013) alone writes here; a position
  * that a reader has seen has all lower ones before it, for ever.
  */
 export const outboxPositions = pgTable(

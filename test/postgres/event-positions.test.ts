@@ -26,6 +26,20 @@ async function note(way: postgres.ISql, payment: string, version: number) {
   await way`insert into outbox_events (merchant_id, id, payment_id, entry_id, type, payment_version)
     values (${merchant}, ${randomUUID()}, ${payment}, ${payment}, 'charge.succeeded', ${version})`;
 }
+async function grow(session: postgres.Sql, count: number) {
+  await session`
+    insert into outbox_events (merchant_id, id, payment_id, entry_id, type, payment_version)
+    select ${merchant}, gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), 'charge.succeeded', 1
+    from generate_series(1, ${count}::int)`;
+}
+/** How many rows and index entries of the events and their positions were ever read. */
+async function rowsRead(session: postgres.Sql): Promise<number> {
+  await session`select pg_stat_force_next_flush()`;
+  const [seen] = await session`select
+    (select sum(idx_tup_read) from pg_stat_user_indexes where relname like 'outbox_%')
+    + (select sum(seq_tup_read) from pg_stat_user_tables where relname like 'outbox_%') as rows`;
+  return Number(seen?.['rows']);
+}
 const step = () => sql`select semel_number_events()`;
 const line = () => sql`
   select p.position::int, e.payment_id, e.payment_version from outbox_positions p
@@ -60,6 +74,24 @@ describe('the positions of events', () => {
     const rows = await line();
     expect(rows.map((row) => row['position'])).toEqual([1, 2, 3]);
     expect(rows.at(-1)?.['payment_id']).toBe(slow);
+  });
+
+  test('cost the same however many there are, also for a session that has known none', async () => {
+    const young = await createDatabase();
+    await migrate(young.url, 'drizzle');
+    const session = postgres(young.url, { max: 1, onnotice: () => {} });
+    await session`vacuum analyze outbox_events, outbox_positions`;
+    for (let i = 0; i < 10; i += 1) await session`select semel_number_events()`;
+    await grow(session, 3_000);
+    await session`select semel_number_events()`;
+    const before = await rowsRead(session);
+    await grow(session, 50);
+    await session`select semel_number_events()`;
+    const after = await rowsRead(session);
+    await session.end();
+    await young.drop();
+    expect(before).toBeGreaterThan(0);
+    expect(after - before).toBeLessThan(500);
   });
 
   test('have no gap and no double under many writers and steps at once', async () => {
