@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { validate as isUuid } from 'uuid';
 import { fileInPackage } from '../graphql/index.ts';
-import { Keys, migrate, SCOPES, type Scope } from '../postgres/index.ts';
-import { startSimulator } from '../simulator/main.ts';
+import type { Keys } from '../postgres/administration.ts';
+import { SCOPES, type Scope } from '../postgres/index.ts';
 import { BadConfiguration, readConfig } from './config.ts';
 import { migrationsFolder } from './database.ts';
 import { sayError } from './log.ts';
@@ -34,6 +34,7 @@ program
   .command('migrate')
   .description('bring the database named by DATABASE_URL up to date')
   .action(async () => {
+    const { migrate } = await import('../postgres/administration.ts');
     await migrate(databaseUrl(), migrationsFolder());
     print('The database is up to date.');
   });
@@ -97,6 +98,7 @@ program
   .option('--port <port>', 'where to listen', port, 4_242)
   .option('--data-dir <folder>', 'where its books are kept', '.semel/simulator')
   .action(async ({ host, port: at, dataDir }: { host: string; port: number; dataDir: string }) => {
+    const { startSimulator } = await import('../simulator/main.ts');
     const simulator = await startSimulator({ host, port: at, dataDir });
     print(`The PSP simulator listens on ${simulator.url}, its books are in ${dataDir}`);
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -137,7 +139,8 @@ function port(text: string): number {
 }
 
 async function withKeys(use: (all: Keys) => Promise<void>): Promise<void> {
-  const all = new Keys(databaseUrl());
+  const administration = await import('../postgres/administration.ts');
+  const all = new administration.Keys(databaseUrl());
   try {
     await use(all);
   } finally {

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { nodeEntry, startChild, startPostgres, startRedis } from '../embedded/index.ts';
 import type { Config } from './config.ts';
 import { secretsIn } from './psp.ts';
 
@@ -25,6 +24,9 @@ export interface Parts {
   /** Ends what was started here. */
   stop(): Promise<void>;
 }
+
+/** Loaded where a part is missing only. */
+const embedded = () => import('../embedded/index.ts');
 
 type Say = (line: string) => void;
 type Stop = () => Promise<void>;
@@ -88,6 +90,7 @@ async function embedPostgres(
   ended: () => void,
 ): Promise<string> {
   const dataDir = join(folder, 'postgres');
+  const { startPostgres } = await embedded();
   const postgres = await startPostgres({ dataDir, log: say });
   stops.push(() => postgres.stop());
   postgres.onExit(ended);
@@ -102,6 +105,7 @@ async function embedRedis(
   stops: Stop[],
   ended: () => void,
 ): Promise<string | undefined> {
+  const { startRedis } = await embedded();
   const redis =
     config.NODE_ENV === 'production'
       ? undefined
@@ -124,6 +128,7 @@ async function embedSimulator(
 ): Promise<string> {
   const dataDir = join(folder, 'simulator');
   await mkdir(dataDir, { recursive: true });
+  const { nodeEntry, startChild } = await embedded();
   const { command, args } = nodeEntry(import.meta.url, '../simulator/process');
   const flags = ['--parent-pipe', '--data-dir', dataDir];
   const simulator = await startChild({ command, args: [...args, ...flags] });

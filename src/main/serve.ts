@@ -1,4 +1,4 @@
-import { Keys, migrate, migrationsIn, unsafeSettings, whyNotReady } from '../postgres/index.ts';
+import { migrationsIn, unsafeSettings, whyNotReady } from '../postgres/index.ts';
 import { compose, type Running } from './compose.ts';
 import type { Config } from './config.ts';
 import { migrationsFolder, openDatabase } from './database.ts';
@@ -28,8 +28,10 @@ export async function serve(config: Config): Promise<void> {
 /** The database as this build needs it, and the demo merchant if there is to be one. */
 async function prepare(config: Config, parts: Parts): Promise<void> {
   const { databaseUrl, demoApiKey } = parts;
+  if (config.NODE_ENV === 'production') await refuseUnfit(config, databaseUrl);
+  if (config.NODE_ENV === 'production' && demoApiKey === undefined) return;
+  const { Keys, migrate } = await import('../postgres/administration.ts');
   if (config.NODE_ENV !== 'production') await migrate(databaseUrl, migrationsFolder());
-  else await refuseUnfit(config, databaseUrl);
   if (demoApiKey === undefined) return;
   const keys = new Keys(databaseUrl);
   try {

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Database } from './connect.ts';
 
 const CHECK_BUDGET_MS = 2_000;
@@ -21,4 +23,12 @@ export async function whyNotReady(database: Database, wanted: number): Promise<s
 export async function unsafeSettings(database: Database): Promise<readonly string[]> {
   const rows = await database.run(DURABILITY, [], CHECK_BUDGET_MS);
   return rows.map((row) => `${row['name']} = ${row['setting']}`);
+}
+
+/** How many migrations this build brings: as many as the list in the folder of the generated SQL has. */
+export function migrationsIn(folder: string): number {
+  const list = JSON.parse(readFileSync(join(folder, 'meta/_journal.json'), 'utf8')) as {
+    readonly entries: readonly unknown[];
+  };
+  return list.entries.length;
 }

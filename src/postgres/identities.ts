@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { JournalUnavailable } from '../payments/index.ts';
+import { hashOf, type Scope } from './access.ts';
 import { Batch } from './batch.ts';
 import type { Database } from './connect.ts';
-import { hashOf, type Scope } from './keys.ts';
 import { orUnavailable } from './not-run.ts';
 
 /** Who an API key speaks for. */

@@ -1,5 +1,6 @@
+export { SCOPES, type Scope } from './access.ts';
 export { PostgresCancels } from './cancels.ts';
-export { unsafeSettings, whyNotReady } from './checks.ts';
+export { migrationsIn, unsafeSettings, whyNotReady } from './checks.ts';
 export { Database } from './connect.ts';
 export { type EventsOptions, PostgresEvents } from './events.ts';
 export { PostgresExpiries } from './expiries.ts';
@@ -7,9 +8,7 @@ export { PostgresFollowUps } from './follow-ups.ts';
 export { Identities } from './identities.ts';
 export { PostgresInbox } from './inbox.ts';
 export { type JournalOptions, PostgresJournal } from './journal.ts';
-export { type KeyInfo, Keys, SCOPES, type Scope } from './keys.ts';
 export { PostgresLedgerReader } from './ledger-reader.ts';
-export { migrate, migrationsIn } from './migrate.ts';
 export { openWork } from './open-work.ts';
 export { PostgresPaymentReader } from './payment-reader.ts';
 export { PostgresReversals } from './reversals.ts';

@@ -1,14 +1,12 @@
-import { hash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
 import { validate as isUuid } from 'uuid';
+import { hashOf, type Scope } from './access.ts';
 import { CALM } from './calm.ts';
 import { uuidV7 } from './ids.ts';
 import { apiKeys, merchants } from './tables.ts';
-
-export const SCOPES = ['payments:read', 'payments:write'] as const;
-export type Scope = (typeof SCOPES)[number];
 
 export interface NewKey {
   readonly merchant: string;
@@ -33,11 +31,6 @@ export interface KeyInfo {
 const PREFIX_LENGTH = 10;
 /** Any constant will do, as long as everyone who makes keys takes the same lock. */
 const KEYS_LOCK = 7_301_136;
-
-/** SHA-256: the key is 256 random bits, so a slow hash would guard nothing. */
-export function hashOf(key: string): Buffer {
-  return hash('sha256', key, 'buffer');
-}
 
 /** The administration of merchants and their API keys. Not on the payment path. */
 export class Keys {

@@ -1,10 +1,10 @@
-import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { drizzle } from 'drizzle-orm/postgres-js';
 import { migrate as applyMigrations } from 'drizzle-orm/postgres-js/migrator';
 import { Logger, runMigrations as migrateJobs } from 'graphile-worker';
 import postgres from 'postgres';
 import { JOBS_SCHEMA } from '../webhooks/index.ts';
 import { CALM } from './calm.ts';
+import { migrationsIn } from './checks.ts';
 
 /** Any constant will do, as long as every starter of this database takes the same lock. */
 const MIGRATION_LOCK = 7_301_135;
@@ -38,9 +38,4 @@ async function isUpToDate(client: postgres.Sql, folder: string): Promise<boolean
     if (error instanceof postgres.PostgresError) return false;
     throw error;
   }
-}
-
-/** How many migrations this build brings. */
-export function migrationsIn(folder: string): number {
-  return readMigrationFiles({ migrationsFolder: folder }).length;
 }

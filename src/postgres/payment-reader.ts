@@ -9,10 +9,10 @@ import {
 } from '../payments/index.ts';
 import { Batch } from './batch.ts';
 import type { Database } from './connect.ts';
+import { FREE_STATUSES } from './free-statuses.ts';
 import { orUnavailable } from './not-run.ts';
 import { pageStatement } from './payment-pages.ts';
 import { ENTRY_COLUMNS, PAYMENT_COLUMNS, toPayment, toRecorded } from './rows.ts';
-import { FREE_STATUSES } from './tables.ts';
 
 const SHOWN = `p.status <> 'NOT_SENT'`;
 const OF_MERCHANT = `select ${PAYMENT_COLUMNS} from payments p where p.merchant_id = $1::uuid and ${SHOWN}`;

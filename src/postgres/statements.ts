@@ -1,5 +1,5 @@
+import { FREE_STATUSES } from './free-statuses.ts';
 import { ENTRY_COLUMNS, PAYMENT_COLUMNS } from './rows.ts';
-import { FREE_STATUSES } from './tables.ts';
 
 /**
  * The hot statements. Each takes its rows as one JSON array, so that a batch of any size is the same

@@ -26,6 +26,7 @@ import {
   PAYMENT_STATUSES,
 } from '../payments/index.ts';
 import { at, bytea, minor, oneOf } from './columns.ts';
+import { FREE_STATUSES } from './free-statuses.ts';
 
 export * from './access-tables.ts';
 export * from './event-tables.ts';
@@ -39,8 +40,6 @@ export * from './webhook-out-tables.ts';
  * `drizzle/`.
  */
 
-/** Statuses in which a payment no longer holds its transaction id. */
-export const FREE_STATUSES = ['DECLINED', 'FAILED', 'VOIDED', 'EXPIRED', 'NOT_SENT'] as const;
 const OPEN_STATES = ['SENDING', 'UNKNOWN', 'PENDING'] as const;
 
 export const payments = pgTable(

@@ -1,5 +1,6 @@
 import postgres from 'postgres';
-import { Keys, type Scope } from '../../src/postgres/index.ts';
+import { Keys } from '../../src/postgres/administration.ts';
+import type { Scope } from '../../src/postgres/index.ts';
 import { createDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually, type Target } from '../support/pay.ts';
 import { startTestRedis, type TestRedis } from '../support/with-redis.ts';

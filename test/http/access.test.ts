@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Keys } from '../../src/postgres/index.ts';
+import { Keys } from '../../src/postgres/administration.ts';
 import { as, startWorld, type World } from '../e2e/world.ts';
 import { ask, codeOf, eventually, freshKey, paid, pay, type Target } from '../support/pay.ts';
 import { type FaultProxy, startProxy } from '../support/proxy.ts';

@@ -1,6 +1,6 @@
 import { createClient } from 'graphql-sse';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Keys } from '../../src/postgres/index.ts';
+import { Keys } from '../../src/postgres/administration.ts';
 import { as, startWorld, type World } from '../e2e/world.ts';
 import { ask, codeOf, eventually, freshKey, paid, pay, type Target } from '../support/pay.ts';
 import { listen, rawSubscribe } from '../support/sse.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import postgres from 'postgres';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { Keys, migrate } from '../../src/postgres/index.ts';
+import { Keys, migrate } from '../../src/postgres/administration.ts';
 import { ask, EUR_10_50, freshKey, paid, pay, type Target } from '../support/pay.ts';
 import { startTestPostgres, type TestPostgres } from '../support/with-postgres.ts';
 import { startTestServer, type TestServer } from '../support/with-server.ts';

@@ -1,12 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import postgres from 'postgres';
 import type { Conclusion, Hold, Opened } from '../../src/payments/index.ts';
-import {
-  Database,
-  type JournalOptions,
-  migrate,
-  PostgresJournal,
-} from '../../src/postgres/index.ts';
+import { migrate } from '../../src/postgres/administration.ts';
+import { Database, type JournalOptions, PostgresJournal } from '../../src/postgres/index.ts';
 import { createDatabase } from '../support/database.ts';
 
 export { newPayment } from '../support/new-payment.ts';

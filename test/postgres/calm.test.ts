@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
-import { Keys, migrate } from '../../src/postgres/index.ts';
+import { Keys, migrate } from '../../src/postgres/administration.ts';
 import { MIGRATIONS } from './books.ts';
 
 const message = (type: string, body: Buffer): Buffer => {

@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { version } from 'uuid';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { JournalUnavailable } from '../../src/payments/index.ts';
-import { Identities, Keys, SCOPES } from '../../src/postgres/index.ts';
+import { Keys } from '../../src/postgres/administration.ts';
+import { Identities, SCOPES } from '../../src/postgres/index.ts';
 import { startProxy } from '../support/proxy.ts';
 import { type Books, openBooks } from './books.ts';
 

@@ -1,8 +1,8 @@
 import postgres from 'postgres';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { migrate } from '../../src/postgres/administration.ts';
 import {
   Database,
-  migrate,
   migrationsIn,
   openWork,
   unsafeSettings,

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type Hold, JournalUnavailable } from '../../src/payments/index.ts';
-import { migrate, unsafeSettings } from '../../src/postgres/index.ts';
+import { migrate } from '../../src/postgres/administration.ts';
+import { unsafeSettings } from '../../src/postgres/index.ts';
 import { startTestPostgres, type TestPostgres } from '../support/with-postgres.ts';
 import { type Books, booksAt, MIGRATIONS, newPayment, succeeded } from './books.ts';
 

@@ -3,10 +3,9 @@ import { buildSchema, Context, type Services } from '../../src/graphql/index.ts'
 import { MemoryStore } from '../../src/idempotency/index.ts';
 import { migrationsFolder } from '../../src/main/database.ts';
 import type { Outcome, Psp } from '../../src/payments/index.ts';
+import { Keys, migrate } from '../../src/postgres/administration.ts';
 import {
   Database,
-  Keys,
-  migrate,
   PostgresCancels,
   PostgresEndpoints,
   PostgresEvents,

@@ -5,9 +5,9 @@ export {
   hearEvent,
   recoverOnce,
 } from '../../../src/payments/index.ts';
+export { migrate } from '../../../src/postgres/administration.ts';
 export {
   Database,
-  migrate,
   PostgresEvents,
   PostgresInbox,
   PostgresJournal,

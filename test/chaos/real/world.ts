@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import postgres from 'postgres';
 import { migrationsFolder } from '../../../src/main/database.ts';
-import { Keys, migrate } from '../../../src/postgres/index.ts';
+import { Keys, migrate } from '../../../src/postgres/administration.ts';
 import { type FaultProxy, startProxy } from '../../support/proxy.ts';
 import { makeTempDir, type TempDir } from '../../support/temp-dir.ts';
 import { startTestPostgres, type TestPostgres } from '../../support/with-postgres.ts';
